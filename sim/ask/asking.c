@@ -146,7 +146,12 @@ static enum fail open_cache(struct asking *asking, const struct asking_options *
                                           .wait_us = options->program->wait_us,
                                           .servers = asking->servers,
                                           .lease_ticks = asking->lease_ticks};
-    return options->keeps ? cache_open(&asking->cache, &subject, failure) : FAIL_NONE;
+    if (!options->keeps)
+        return FAIL_NONE;
+    enum fail fail = cache_open(&asking->cache, &subject, failure);
+    if (!fail && options->forgets)
+        cache_drop(&asking->cache, options->forgets);
+    return fail;
 }
 
 enum fail asking_new(struct asking **made, const struct asking_options *options,

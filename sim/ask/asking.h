@@ -33,7 +33,9 @@ struct asking_options {
     int learns;  /* with merges: so are those that so many ways to the end of their operation do not
                     tell apart, LEARNED_WAYS at most */
     bool keeps;  /* answers are kept from run to run */
-    const char *depends; /* with keeps: files that the worker is made of, "a.py,b.py"; or NULL */
+    const char *depends; /* with keeps: files and folders that the worker is made of, "a.py,lib"; or
+                            NULL */
+    const char *forgets; /* with keeps: why those of an earlier run are not taken; NULL: they are */
 };
 
 struct asking_figures {

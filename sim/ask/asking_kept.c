@@ -2,6 +2,8 @@
  */
 #include "ask/answers.h"
 
+#include "ask/opened.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,14 +94,34 @@ enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure
     return FAIL_NONE;
 }
 
+/* What the answers rest on; the caller frees. NULL: it changed while they were asked for. */
+static char *opened_by(struct asking *asking)
+{
+    struct opened opened = {0};
+    opened_add_log(&opened, session_folder(asking->session));
+    opened_add_maps(&opened, session_pid(asking->session, 0));
+    if (asking->kept && asking->cache.opened)
+        opened_add_text(&opened, asking->cache.opened);
+    const char *changed = opened_settle(&opened);
+    char *text = changed ? NULL : opened_print(&opened);
+    if (changed)
+        cache_forbid(&asking->cache, changed);
+    opened_close(&opened);
+    return text;
+}
+
 void asking_keep(struct asking *asking)
 {
     struct answer_bytes out;
     if (!asking->cache.path || asking->failure.code || !asking->worker.questions.count)
         return;
+    char *opened = opened_by(asking);
+    if (!opened)
+        return;
     answers_print(asking, &out);
-    cache_write(&asking->cache, out.bytes, out.used);
+    cache_write(&asking->cache, opened, out.bytes, out.used);
     free(out.bytes);
+    free(opened);
 }
 
 const char *asking_kept_words(const struct asking *asking)

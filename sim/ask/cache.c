@@ -2,6 +2,7 @@
  * against damage, not against enemies; those cannot write where only the user can. */
 #include "ask/cache.h"
 
+#include "ask/opened.h"
 #include "base/infile.h"
 #include "base/memory.h"
 #include "base/outfile.h"
@@ -18,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[] = "picklock answers 1\n";
+static const char magic[] = "picklock answers 2\n";
 enum { FILE_MAX = 64 << 20, PATH_SIZE = 4096 };
 
 static const uint64_t digest_start = UINT64_C(0xcbf29ce484222325);
@@ -70,28 +71,26 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* kind NULL: any. */
 static bool is_of_kind(const FTSENT *entry, const char *kind)
 {
     const char *dot = strrchr(entry->fts_name, '.');
-    return entry->fts_info == FTS_F && dot && strcmp(dot, kind) == 0;
+    return entry->fts_info == FTS_F && (!kind || (dot && strcmp(dot, kind) == 0));
 }
 
-/* What a file imports most often lies beside it, or below: all of the same kind there, by name,
- * size and time. */
-static void add_neighbours(struct cache *cache, const char *path)
+/* All of a kind in a folder and below, by name, size and time; hidden folders are not looked into.
+ * False: there are more than that. */
+static bool add_folder(struct cache *cache, char *folder, const char *kind)
 {
     enum { LOOKED_AT_MAX = 20000, LEVELS_MAX = 6 };
-    const char *name = strrchr(path, '/'), *kind = strrchr(name ? name : path, '.');
-    if (!kind)
-        return;
-    char *folder = name ? memory_format("%.*s/", (int)(name - path), path) : memory_text("./");
     char *roots[] = {folder, NULL};
     uint64_t sum = digest_start;
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-    FTSENT *entry;
+    FTSENT *entry = NULL;
     for (int i = 0; tree && i < LOOKED_AT_MAX && (entry = fts_read(tree)); i++) {
         if (entry->fts_info == FTS_D && entry->fts_level > 0 &&
-            (entry->fts_level > LEVELS_MAX || entry->fts_name[0] == '.'))
+            (entry->fts_level > LEVELS_MAX || entry->fts_name[0] == '.' ||
+             strcmp(entry->fts_name, "__pycache__") == 0))
             (void)fts_set(tree, entry, FTS_SKIP);
         if (!is_of_kind(entry, kind))
             continue;
@@ -103,7 +102,19 @@ static void add_neighbours(struct cache *cache, const char *path)
     }
     if (tree)
         (void)fts_close(tree);
-    add(cache, memory_format("beside %s %016" PRIx64, folder, sum));
+    add(cache, memory_format("%s %s %016" PRIx64, kind ? "beside" : "below", folder, sum));
+    return entry == NULL;
+}
+
+/* What a file imports most often lies beside it, or below: all of the same kind there. A new one
+ * may be imported in the place of one that was opened. */
+static void add_neighbours(struct cache *cache, const char *path)
+{
+    const char *name = strrchr(path, '/'), *kind = strrchr(name ? name : path, '.');
+    if (!kind)
+        return;
+    char *folder = name ? memory_format("%.*s/", (int)(name - path), path) : memory_text("./");
+    (void)add_folder(cache, folder, kind);
     free(folder);
 }
 
@@ -127,12 +138,24 @@ static enum fail add_command(struct cache *cache, const char *command, struct fa
     return FAIL_NONE;
 }
 
+static enum fail add_dependency(struct cache *cache, char *name, struct failure *failure)
+{
+    struct stat file;
+    if (stat(name, &file) != 0 || !S_ISDIR(file.st_mode))
+        return add_file(cache, name, failure);
+    return add_folder(cache, name, NULL) ? FAIL_NONE
+                                         : failure_set(failure, FAIL_INPUT,
+                                                       "%s: more than 20000 files: name those that "
+                                                       "matter",
+                                                       name);
+}
+
 static enum fail add_depends(struct cache *cache, const char *depends, struct failure *failure)
 {
     char *names = memory_text(depends ? depends : ""), *rest = names;
     enum fail fail = FAIL_NONE;
     for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
-        fail = add_file(cache, name, failure);
+        fail = add_dependency(cache, name, failure);
     free(names);
     return fail ? failure_wrap(failure, "--depends") : FAIL_NONE;
 }
@@ -225,6 +248,7 @@ void cache_shut(struct cache *cache)
 {
     free(cache->path);
     free(cache->key);
+    free(cache->opened);
     *cache = (struct cache){0};
 }
 
@@ -249,22 +273,35 @@ static const char *suspect(const char *path)
     return file.st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others" : NULL;
 }
 
-/* The file is: magic, the key's length and the key, the answers, a digest of all that. What is
- * behind the key; NULL: it is not such a file, or of another key. */
+/* The file is: magic, the key's length and the key, the files that were opened, the answers, a
+ * digest of all that. *opened, and what is behind it; NULL: it is not such a file, or of another
+ * key. */
 static const char *find_answers(const struct cache *cache, const char *bytes, size_t size,
-                                size_t *length)
+                                const char **opened, size_t *length)
 {
     const size_t key = strlen(cache->key) + 1, head = sizeof magic - 1 + key;
     uint64_t written;
-    if (size < head + sizeof written || memcmp(bytes, magic, sizeof magic - 1) != 0)
+    if (size < head + 1 + sizeof written || memcmp(bytes, magic, sizeof magic - 1) != 0)
         return NULL;
     const size_t before = size - sizeof written;
     memcpy(&written, bytes + before, sizeof written);
     if (written != digest(digest_start, bytes, before) ||
         memcmp(bytes + sizeof magic - 1, cache->key, key) != 0)
         return NULL;
-    *length = before - head;
-    return bytes + head;
+    const char *end = memchr(bytes + head, '\0', before - head);
+    if (!end)
+        return NULL;
+    *opened = bytes + head;
+    *length = before - (size_t)(end + 1 - bytes);
+    return end + 1;
+}
+
+/* What the answers rest on is another one now. Takes path. */
+static void tell_change(struct cache *cache, char *path)
+{
+    (void)snprintf(cache->words, sizeof cache->words,
+                   "%.180s has changed, which the worker reads: all was asked anew", path);
+    free(path);
 }
 
 void cache_read(struct cache *cache, char **bytes, size_t *size)
@@ -283,10 +320,14 @@ void cache_read(struct cache *cache, char **bytes, size_t *size)
         disbelieve(cache, why);
         return;
     }
-    const char *answers = find_answers(cache, all, all_size, size);
-    if (answers) {
+    const char *opened = NULL, *answers = find_answers(cache, all, all_size, &opened, size);
+    char *changed = answers ? opened_changed(opened) : NULL;
+    if (changed) {
+        tell_change(cache, changed);
+    } else if (answers) {
         *bytes = memory_new(*size + 1, 1);
         memcpy(*bytes, answers, *size);
+        cache->opened = memory_text(opened);
     } else {
         disbelieve(cache, "is damaged, or of something else");
     }
@@ -313,7 +354,7 @@ static bool put(FILE *stream, const void *bytes, size_t size, uint64_t *so_far)
     return fwrite(bytes, 1, size, stream) == size;
 }
 
-void cache_write(struct cache *cache, const char *bytes, size_t size)
+void cache_write(struct cache *cache, const char *opened, const char *bytes, size_t size)
 {
     struct failure failure = {0};
     struct outfile file;
@@ -325,6 +366,7 @@ void cache_write(struct cache *cache, const char *bytes, size_t size)
     if (!fail) {
         const bool is_whole = put(file.stream, magic, sizeof magic - 1, &sum) &&
                               put(file.stream, cache->key, strlen(cache->key) + 1, &sum) &&
+                              put(file.stream, opened, strlen(opened) + 1, &sum) &&
                               put(file.stream, bytes, size, &sum) &&
                               fchmod(file.fd, S_IRUSR | S_IWUSR) == 0;
         const uint64_t digest_of_all = sum;
@@ -346,4 +388,11 @@ void cache_drop(struct cache *cache, const char *words)
         return;
     (void)unlink(cache->path);
     (void)snprintf(cache->words, sizeof cache->words, "%s", words);
+}
+
+void cache_forbid(struct cache *cache, const char *path)
+{
+    (void)unlink(cache->path);
+    (void)snprintf(cache->words, sizeof cache->words,
+                   "none are kept: %.180s, which the worker reads, changed meanwhile", path);
 }

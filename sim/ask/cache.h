@@ -2,7 +2,8 @@
  *
  * A file is believed only when it is whole (its digest), the user's own, writable by nobody else,
  * and of exactly this question: the worker's command and its files, its folder and environment, the
- * programs that run it and the server, this picklock, the options (its key, compared as text).
+ * programs that run it and the server, this picklock, the options (its key, compared as text); and
+ * while each file that the worker opened is as it was (opened.h).
  * Whatever it says is still checked number by number (answers.h), and a share of it is asked again.
  * Private to this folder. */
 #ifndef PICKLOCK_ASK_CACHE_H
@@ -17,7 +18,7 @@
 struct cache_subject {
     const char *command;      /* of the worker; all borrowed */
     const char *redis_server; /* NULL: the one on the PATH */
-    const char *depends;      /* files, "a.py,b.py"; NULL: none */
+    const char *depends;      /* files and folders, "a.py,lib"; NULL: none */
     uint64_t seed;
     int64_t wait_us;
     int servers, lease_ticks;
@@ -27,6 +28,8 @@ enum { CACHE_WORDS_MAX = 256 };
 
 struct cache {
     char *path, *key;            /* owned; path NULL: nothing is kept, nor read */
+    char *opened;                /* owned; files that the answers rest on that were read; NULL: none
+                                  * were */
     bool is_suspect;             /* what stands there is somebody else's: it is left alone */
     char words[CACHE_WORDS_MAX]; /* why a file was not believed, or not written; "" */
 };
@@ -39,8 +42,10 @@ void cache_shut(struct cache *cache);
 
 /* *bytes: the caller frees; NULL: there is none, or it is not believed (words). */
 void cache_read(struct cache *cache, char **bytes, size_t *size);
-/* Replaces the file, whole or not at all. */
-void cache_write(struct cache *cache, const char *bytes, size_t size);
+/* Replaces the file, whole or not at all. opened: as opened_print(). */
+void cache_write(struct cache *cache, const char *opened, const char *bytes, size_t size);
+/* None are kept: that file, which they rest on, changes. */
+void cache_forbid(struct cache *cache, const char *path);
 /* What it says is not so any more, in these words. */
 void cache_drop(struct cache *cache, const char *words);
 

@@ -169,8 +169,10 @@ static enum fail draw(const struct asking *asking, const char *path, struct fail
     return outfile_shut(&file, failure);
 }
 
+/* forgets: why the answers of an earlier run are not taken; NULL: they are. */
 static enum fail decide(struct explore_asking *it, struct cells *cells,
-                        const struct explore_args *args, struct failure *failure)
+                        const struct explore_args *args, const char *forgets,
+                        struct failure *failure)
 {
     struct asking *asking = NULL;
     const int lease_ticks = args->lease_ticks ? (int)args->lease_ticks : LEASE_TICKS;
@@ -181,7 +183,8 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                                            .merges = !args->no_reductions,
                                            .learns = args->learn ? LEARNED_WAYS : 0,
                                            .keeps = !args->no_cache,
-                                           .depends = args->depends};
+                                           .depends = args->depends,
+                                           .forgets = forgets};
     struct failure why = {0};
     enum fail fail = asking_new(&asking, &options, &args->program->scheme, &why);
     for (int i = 0; fail == FAIL_UNKNOWN && i < cells->count; i++)
@@ -196,6 +199,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     /* Cells share their answers. */
     for (int i = 0; i < cells->count && asking_failure(asking)->code; i++)
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
+    it->has_failed = asking_failure(asking)->code;
     if (!cmd_stop && !fail)
         asking_keep(asking);
     if (args->model && !fail)
@@ -235,6 +239,49 @@ void explore_asking_close(struct explore_asking *asking)
     asking->replays = NULL;
 }
 
+static enum fail decide_and_replay(struct explore_asking *asking, struct cells *cells,
+                                   const struct explore_args *args, const char *forgets,
+                                   struct failure *failure)
+{
+    heartbeat_say("starts the worker that is asked");
+    enum fail fail = decide(asking, cells, args, forgets, failure);
+    for (int i = 0; i < cells->count && !fail; i++) {
+        heartbeat_say("%d/%d %s: replays what was found", i + 1, cells->count,
+                      cells->rows[i].faults);
+        if (cmd_stop) { /* what was found can not be replayed any more */
+            cells->rows[i].searches[SECTION_NOTHING].outcome.end = END_STOPPED;
+            cell_doubt(&cells->rows[i], "it was interrupted");
+        }
+        finish(&cells->rows[i], &args->program->program, asking->replays);
+    }
+    return fail;
+}
+
+/* Answers of an earlier run were taken, and do not fit what the worker does now. */
+static bool is_contradicted(const struct explore_asking *asking, const struct cells *cells)
+{
+    bool has_error = asking->has_failed;
+    for (int i = 0; i < cells->count; i++)
+        for (int p = 0; p < PROPERTY_COUNT; p++)
+            has_error |= cells->rows[i].witnesses[p].error != NULL;
+    return asking->figures.kept && has_error;
+}
+
+/* The same without them: whoever changed the worker wants to know of it now. */
+static enum fail decide_anew(struct explore_asking *asking, struct cells *cells,
+                             const struct cell *before, const struct explore_args *args,
+                             struct failure *failure)
+{
+    for (int i = 0; i < cells->count; i++) {
+        cell_close(&cells->rows[i]);
+        cells->rows[i] = before[i];
+    }
+    return decide_and_replay(asking, cells, args,
+                             "they do not fit what the worker does now: all were dropped, and "
+                             "asked anew",
+                             failure);
+}
+
 enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
                              const struct explore_args *args, struct failure *failure)
 {
@@ -245,20 +292,15 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
         explore_asking_suit(&cells->rows[i]);
         fail = check_faults(&cells->rows[i], failure);
     }
+    struct cell *before = memory_new((size_t)cells->count + 1, sizeof *before);
+    memcpy(before, cells->rows, (size_t)cells->count * sizeof *before);
     heartbeat_begin();
-    heartbeat_say("starts the worker that is asked");
     if (!fail)
-        fail = decide(asking, cells, args, failure);
-    for (int i = 0; i < cells->count && !fail; i++) {
-        heartbeat_say("%d/%d %s: replays what was found", i + 1, cells->count,
-                      cells->rows[i].faults);
-        if (cmd_stop) { /* what was found can not be replayed any more */
-            cells->rows[i].searches[SECTION_NOTHING].outcome.end = END_STOPPED;
-            cell_doubt(&cells->rows[i], "it was interrupted");
-        }
-        finish(&cells->rows[i], &args->program->program, asking->replays);
-    }
+        fail = decide_and_replay(asking, cells, args, NULL, failure);
+    if (!fail && !cmd_stop && is_contradicted(asking, cells))
+        fail = decide_anew(asking, cells, before, args, failure);
     heartbeat_end();
+    free(before);
     return fail;
 }
 

@@ -13,6 +13,7 @@ struct explore_asking {
     int lease_ticks;
     bool has_fence;       /* it promises one */
     char kept_words[256]; /* why answers of an earlier run were not taken, or kept; "" */
+    bool has_failed;      /* the worker did not answer alike, or what it said cannot be asked on */
     struct worker_replays
         *replays; /* that were made, with their histories; explore_asking_close() */
 };

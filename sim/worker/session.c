@@ -145,6 +145,16 @@ const char *session_unsteady(const struct session *session)
     return runtime_lacks_flags(worker_pid(session->clients[0].worker));
 }
 
+int session_pid(const struct session *session, int client)
+{
+    return worker_pid(session->clients[client].worker);
+}
+
+const char *session_folder(const struct session *session)
+{
+    return session->servers.folder.path;
+}
+
 const char *session_library(const struct session *session)
 {
     return session->library;

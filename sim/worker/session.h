@@ -118,6 +118,7 @@ const char *session_unsteady(const struct session *session);
 /* Does the runtime of the workers read the monotonic clock for itself, whatever they do? */
 bool session_has_idle_reads(const struct session *session);
 const struct time_counts *session_counts(const struct session *session, int client);
+int session_pid(const struct session *session, int client); /* of its process */
 /* Kills its process: it is gone, and its memory. Settles nothing. */
 void session_kill(struct session *session, int client);
 /* Its wall clock jumps, for good. A wait until an instant of that clock keeps its length. */
@@ -186,6 +187,7 @@ void session_catch_up(struct session *session, int client);
 enum fail session_settle(struct session *session, struct failure *failure);
 
 /* --- servers --- */
+const char *session_folder(const struct session *session); /* the private one, of all it runs */
 struct servers *session_servers(struct session *session);
 /* It was replaced: connections go to the new one. */
 void session_follow_server(struct session *session, int server);

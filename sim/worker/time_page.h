@@ -31,6 +31,9 @@
 
 #define TIME_NEVER INT64_MAX
 
+/* The log of files that workers open, in the folder of their session. */
+#define OPENED_LOG "opened"
+
 enum { TIME_THREADS_MAX = 128, TIME_PORTS_MAX = 16, TIME_WORDS_MAX = 80, TIME_PATH_MAX = 1024 };
 
 enum time_wait {

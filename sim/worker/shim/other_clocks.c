@@ -149,8 +149,10 @@ static void look_at_path(const char *path)
         const long mode = makes ? (long)va_arg(rest, mode_t) : 0;                                  \
         va_end(rest);                                                                              \
         look_at_path(path);                                                                        \
-        return (int)syscall(SYS_openat, (long)(directory), path, (long)(flags) | O_LARGEFILE,      \
-                            mode);                                                                 \
+        const int opened =                                                                         \
+            (int)syscall(SYS_openat, (long)(directory), path, (long)(flags) | O_LARGEFILE, mode);  \
+        shim_has_opened(opened, flags);                                                            \
+        return opened;                                                                             \
     } while (0)
 
 int open(const char *path, int flags, ...)
@@ -177,7 +179,10 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
 {
     typedef FILE *fopen_function(const char *, const char *);
     look_at_path(path);
-    return NEXT(fopen_function, "fopen")(path, mode);
+    FILE *file = NEXT(fopen_function, "fopen")(path, mode);
+    if (file)
+        shim_has_opened(fileno(file), *mode == 'r' || strchr(mode, '+') ? O_RDONLY : O_WRONLY);
+    return file;
 }
 
 FILE *fopen64(const char *restrict path, const char *restrict mode)

@@ -17,7 +17,8 @@
 /* NULL: this process follows none, and all is as without the library. */
 extern struct time_page *shim_page;
 
-/* The file of the page, for the FIFOs beside it. */
+/* The file of the page, for the FIFOs beside it; of a process that follows none, that of whoever
+ * has started it; "": there is none. */
 extern char shim_path[TIME_PATH_MAX];
 
 /* Is the wait that has begun to be waited for? Who has a row is woken when its turn has come, also
@@ -81,6 +82,10 @@ int shim_wait(struct pollfd *rows, nfds_t count, int64_t until_us, const sigset_
 void shim_thread_begins(const struct time_thread *row);
 void shim_thread_ends(struct time_thread *row);
 void shim_sync_forget(void); /* in a child of fork() */
+
+/* --- opened.c --- */
+/* The program has opened a file with these flags; below 0: it has not. Leaves errno as it is. */
+void shim_has_opened(int descriptor, int flags);
 
 /* --- random.c --- */
 void shim_random_open(void); /* OpenSSL's generator, where the program has it, is ours, too */

@@ -262,6 +262,7 @@ __attribute__((constructor)) static void shim_open(void)
     const char *path = getenv(TIME_VARIABLE);
     if (!path || strlen(path) >= sizeof shim_path)
         return;
+    (void)strcpy(shim_path, path);
     struct time_page *page = map_page(path);
     int32_t nobody = 0;
     const int32_t pid = (int32_t)getpid(), before = atomic_load(&page->pid);
@@ -274,7 +275,6 @@ __attribute__((constructor)) static void shim_open(void)
         (void)munmap(page, sizeof *page);
         return;
     }
-    (void)strcpy(shim_path, path);
     memset(page->threads, 0, sizeof page->threads);
     shim_page = page;
     bell = open_beside("bell", O_RDWR);
