@@ -103,6 +103,8 @@ enum fail directed_set_reach(struct backend *backend, int server, enum server_re
     struct live *live = ((struct directed *)backend)->live;
     if (reach == REACH_OPEN && servers_go_on(&live->servers, server, failure))
         return failure->code;
+    if (reach == REACH_READ_ONLY)
+        return servers_hold_writes(&live->servers, server, failure);
     return reach == REACH_REFUSED ? live_refuse(live, server, failure)
                                   : live_accept(live, server, failure);
 }

@@ -13,8 +13,8 @@
 /* Does it change more of a server than who can reach it, and when? */
 static bool needs_private(enum fault fault)
 {
-    return fault == FAULT_STOPPED_SERVER || fault_keys(fault) != FAULT_KEYS_KEPT ||
-           fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
+    return fault == FAULT_STOPPED_SERVER || fault == FAULT_CLIENT_PAUSE ||
+           fault_keys(fault) != FAULT_KEYS_KEPT || fault_effect(fault) == FAULT_LOSES_SCRIPTS ||
            fault_effect(fault) == FAULT_ENDS_CONNECTIONS ||
            fault_effect(fault) == FAULT_SAVES_KEYS || fault_effect(fault) == FAULT_CUTS_REPLICA;
 }
@@ -222,6 +222,8 @@ enum fail servers_stop(struct servers *servers, int number, struct failure *fail
 
 enum fail servers_go_on(struct servers *servers, int number, struct failure *failure)
 {
+    if (servers_let_write(servers, number, failure))
+        return failure->code;
     return process_go_on(&servers->rows[number].process, failure)
                ? failure_wrap(failure, "server %d", number + 1)
                : FAIL_NONE;

@@ -87,8 +87,8 @@ static enum fail server_reset(struct servers *servers, struct server *server, bo
 {
     struct failure why;
     servers_forget_saved(server);
-    if (process_go_on(&server->process, failure))
-        return failure_wrap(failure, "server %d", server->number + 1);
+    if (servers_go_on(servers, server->number, failure))
+        return failure->code;
     if (!has_replica || server->is_cut)
         replica_release(servers, server);
     if (server->process.clock)
@@ -187,6 +187,8 @@ void servers_close(struct servers *servers)
 {
     for (int i = 0; i < SERVERS_MAX; i++) {
         struct server *server = &servers->rows[i];
+        control_shut(server->held);
+        server->held = NULL;
         process_kill(&server->replica);
         replica_release(servers, server);
         if (server->feed)

@@ -24,6 +24,7 @@ struct server {
     /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
     struct proxy *feed;
     bool is_cut;
+    redisContext *held; /* while it holds writes: one of ours that waits there; else NULL */
     char *saved;        /* the keys of its snapshot, a line each; NULL: it has saved none */
     int64_t cut_offset; /* how much of its primary's stream the replica had then */
     struct proxy_link *feed_link;
@@ -143,7 +144,12 @@ enum fail servers_cut_replica(struct servers *servers, int server, struct failur
 /* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections
  * end, and it becomes a spare. */
 enum fail servers_failover(struct servers *servers, int server, struct failure *failure);
-/* Its process stands still, and goes on (nothing where it does not stand still). */
+/* CLIENT PAUSE of all that may write, for as long as nobody says that it goes on. FAIL_UNKNOWN: it
+ * does not hold a command of ours, which is there to be held. */
+enum fail servers_hold_writes(struct servers *servers, int server, struct failure *failure);
+/* Ends that: FAIL_UNKNOWN: what it held was not executed then. Nothing where it holds none. */
+enum fail servers_let_write(struct servers *servers, int server, struct failure *failure);
+/* Its process stands still, and goes on, from either (nothing where it does neither). */
 enum fail servers_stop(struct servers *servers, int server, struct failure *failure);
 enum fail servers_go_on(struct servers *servers, int server, struct failure *failure);
 /* Memory pressure until the server has evicted key. */

@@ -386,6 +386,12 @@ static bool is_refused(enum reply_error refuses, int traits)
     }
 }
 
+bool model_may_write(enum verb verb)
+{
+    assert((unsigned)verb < VERB_COUNT);
+    return (rows[verb].traits & (WRITES | SCRIPT | TRANSACTION)) != 0;
+}
+
 static bool is_known(const struct model *model, enum verb verb)
 {
     return (verb != VERB_DELEX || model->has_delex) && (verb != VERB_DELIFEQ || model->has_delifeq);

@@ -56,6 +56,10 @@ struct reply model_execute(struct model *model, struct model_watch *watch,
 struct reply model_refuse(struct model_watch *watch, const struct command *command,
                           enum reply_error error);
 
+/* Does CLIENT PAUSE .. WRITE hold it? Every script counts as one that writes, and of a transaction
+ * the commands that are queued. */
+bool model_may_write(enum verb verb);
+
 /* Deletes what has expired by now_us (a real server may do so later; nobody can see the
  * difference). */
 void model_expire(struct model *model, int64_t now_us);

@@ -57,7 +57,8 @@ static bool was_struck(const struct interpreter *interpreter, int client)
                                      at->kind == STEP_LOSES_REPLY || at->kind == STEP_GIVES_UP ||
                                      at->kind == STEP_CANNOT_REACH || at->kind == STEP_ANSWERS))
             return true;
-        if (at->kind == STEP_SILENCE || at->kind == STEP_REFUSE)
+        if (at->kind == STEP_SILENCE || at->kind == STEP_REFUSE || at->kind == STEP_STOP ||
+            at->kind == STEP_PAUSE_WRITES)
             return true;
         if (has_stalled && (at->kind == STEP_EXPIRES || at->kind == STEP_TIME_PASSES))
             return true;
@@ -290,9 +291,7 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
         return primitives_refused(interpreter, &why);
     enum fail fail = primitives_apply(interpreter, choice);
     if (!fail && choice.server >= 0)
-        interpreter->is_silent[choice.server] =
-            kind == CHOICE_SILENCE || kind == CHOICE_STOP ||
-            (interpreter->is_silent[choice.server] && !fault_ends_outage(choice_fault(kind)));
+        primitives_note_reach(interpreter, choice.server, kind);
     return fail;
 }
 

@@ -133,11 +133,29 @@ enum fail primitives_message(struct interpreter *interpreter, enum choice_kind k
 
 /* --- messages --- */
 
+/* A server that refuses connections has none: its messages are void by themselves. */
+void primitives_note_reach(struct interpreter *interpreter, int server, enum choice_kind kind)
+{
+    enum server_reach *reach = &interpreter->reach[server];
+    if (kind == CHOICE_SILENCE || kind == CHOICE_STOP)
+        *reach = REACH_SILENT;
+    else if (kind == CHOICE_PAUSE_WRITES)
+        *reach = REACH_READ_ONLY;
+    else if (choice_fault(kind) != FAULT_NONE && fault_ends_outage(choice_fault(kind)))
+        *reach = REACH_OPEN;
+}
+
+/* It does not come as long as its server is as it is. */
+static bool is_held(const struct interpreter *interpreter, const struct message *message)
+{
+    return message_is_held(message, interpreter->reach[message->server]);
+}
+
 /* A time-out comes when all else has come. */
 static enum message_state state_to_move(const struct interpreter *interpreter,
                                         const struct message *message)
 {
-    return interpreter->is_silent[message->server] ? MESSAGE_VOID : message->state;
+    return is_held(interpreter, message) ? MESSAGE_VOID : message->state;
 }
 
 /* Whether candidate moves before best: requests, replies, void; by server; then the oldest. */
@@ -172,7 +190,7 @@ static bool next_message(struct interpreter *interpreter, int client, struct mes
 enum fail primitives_one(struct interpreter *interpreter, const struct message *message)
 {
     bool is_cut_off = interpreter->cursors[message->client].cannot_reach[message->server];
-    if (interpreter->is_silent[message->server])
+    if (is_held(interpreter, message))
         return primitives_message(interpreter, CHOICE_GIVE_UP, message);
     if (message->state == MESSAGE_REPLY)
         return primitives_message(interpreter, CHOICE_HEAR, message);

@@ -31,7 +31,7 @@ struct interpreter {
     const struct step *step; /* under way */
     int made;                /* choices of this step */
     struct cursor cursors[ACTORS_MAX];
-    bool is_silent[SERVERS_MAX]; /* whoever waits for it times out */
+    enum server_reach reach[SERVERS_MAX]; /* whoever waits for what does not pass times out */
 };
 
 /* FAIL_UNKNOWN: "file:line:column: step: what happened instead". */
@@ -49,6 +49,8 @@ const char *primitives_name(const struct interpreter *interpreter, int client);
 
 struct client_view primitives_view(struct interpreter *interpreter, int client);
 int64_t primitives_now_us(struct interpreter *interpreter);
+/* From here on the server is as that choice leaves it. */
+void primitives_note_reach(struct interpreter *interpreter, int server, enum choice_kind kind);
 int primitives_messages(struct interpreter *interpreter, int client, struct message *messages);
 
 /* Applies a choice and hands it to the sink. A refusal of the world is wrapped like

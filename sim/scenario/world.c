@@ -1,6 +1,8 @@
 /* world.c - see world.h. */
 #include "scenario/world.h"
 
+#include "redis/model.h"
+
 #include <stdio.h>
 
 struct history_head run_head(const struct run *run, const char *world)
@@ -15,4 +17,12 @@ struct history_head run_head(const struct run *run, const char *world)
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
     (void)snprintf(head.world, sizeof head.world, "%s", world);
     return head;
+}
+
+bool message_is_held(const struct message *message, enum server_reach reach)
+{
+    if (reach != REACH_READ_ONLY)
+        return reach != REACH_OPEN;
+    return message->state == MESSAGE_REQUEST &&
+           (message->opaque.name[0] || model_may_write(message->command.verb));
 }

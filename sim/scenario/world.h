@@ -30,9 +30,9 @@ struct client_view {
     int64_t fence;          /* of its grant; 0: none */
 };
 
-/* Can clients reach a server? Nothing passes a silent one; one that refuses connections has none.
- */
-enum server_reach { REACH_OPEN, REACH_SILENT, REACH_REFUSED };
+/* Can clients reach a server? Nothing passes a silent one; one that refuses connections has none;
+ * one that holds writes executes what may write (model_may_write()) only when it is open again. */
+enum server_reach { REACH_OPEN, REACH_SILENT, REACH_REFUSED, REACH_READ_ONLY };
 
 /* WAITING: its server has it, and answers when somebody else has done something, or its time is
  * over. */
@@ -55,6 +55,9 @@ struct message {
     int connection; /* of the client, from 1: the one that its lane uses, one that it has left, or a
                        copy's own; 0 where it is void */
 };
+
+/* Does it stay where it is while its server is within such reach? */
+bool message_is_held(const struct message *message, enum server_reach reach);
 
 enum { MESSAGES_MAX = 4 * SERVERS_MAX };
 

@@ -132,7 +132,7 @@ static enum fail execute(struct backend *backend, const struct message *message,
     struct carried *carried = carried_of(backend, message);
     (void)failure;
     assert_int_equal(carried->place, PLACE_BEFORE_SERVER);
-    assert_int_equal(of(backend)->reach[message->server], REACH_OPEN);
+    assert_false(message_is_held(message, of(backend)->reach[message->server]));
     carried->place = PLACE_BEFORE_CLIENT;
     answer->from_us = answer->until_us = of(backend)->now_us;
     if (error)

@@ -274,6 +274,7 @@ static void every_step_reads_back(void **state)
         "server 2 falls silent",
         "server 3 refuses connections",
         "server 3 is stopped",
+        "server 4 holds writes",
         "server 2 can be reached again",
     };
     for (int kind = 0; kind < STEP_COUNT; kind++) {

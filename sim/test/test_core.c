@@ -169,7 +169,7 @@ static struct choice draw_choice(struct random *random, struct world *world)
         choice.amount_us = choice.amount_us / 100000 * 1000000;
     /* Of a server out of reach little is seen: it seldom is. */
     if ((choice.kind == CHOICE_SILENCE || choice.kind == CHOICE_REFUSE ||
-         choice.kind == CHOICE_STOP) &&
+         choice.kind == CHOICE_STOP || choice.kind == CHOICE_PAUSE_WRITES) &&
         random_below(random, 6))
         choice.kind = CHOICE_REACH;
     /* The dead do nothing more: a crash is rare. */

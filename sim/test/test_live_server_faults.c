@@ -94,6 +94,65 @@ static void a_stopped_server_stands_still_and_goes_on(void **state)
     replay_close(&replay);
 }
 
+static int64_t waiting_clients(void)
+{
+    char value[24] = "";
+    redisReply *info = control_ask(control(), NULL, "INFO clients");
+    assert_non_null(info);
+    control_field(info->str, "blocked_clients", value, sizeof value);
+    freeReplyObject(info);
+    return atoll(value);
+}
+
+/* What a stranger writes waits at the server itself; what he reads does not. */
+static void a_server_that_holds_writes_takes_them_later(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    struct failure why;
+    redisContext *stranger = NULL;
+    replay_open(&replay, false);
+    const struct url url = {.host = "127.0.0.1", .port = live->servers.rows[0].process.port};
+    assert_int_equal(control_open(&stranger, &url, &why), FAIL_NONE);
+    does(&replay, CHOICE_PAUSE_WRITES, -1, VERB_SET);
+    assert_int_equal(waiting_clients(), 1);
+    assert_int_equal(control_integer(stranger, &why, "EXISTS other"), 0);
+    int is_sent = 0;
+    control_append(stranger, "SET other 1");
+    while (!is_sent)
+        assert_int_equal(redisBufferWrite(stranger, &is_sent), REDIS_OK);
+    while (waiting_clients() < 2)
+        ;
+    assert_int_equal(control_integer(control(), &why, "EXISTS other"), 0);
+    does(&replay, CHOICE_REACH, -1, VERB_SET);
+    assert_int_equal(waiting_clients(), 0);
+    freeReplyObject(control_answer(stranger, "SET", &why));
+    assert_int_equal(control_integer(control(), &why, "EXISTS other"), 1);
+    control_shut(stranger);
+    does(&replay, CHOICE_PAUSE_WRITES, -1, VERB_SET);
+    replay_close(&replay);
+    replay_open(&replay, false); /* a run that ends meanwhile ends the pause */
+    assert_int_equal(waiting_clients(), 0);
+    assert_int_equal(acquires(&replay, 1), RESULT_GRANTED);
+    replay_close(&replay);
+}
+
+static void a_pause_that_does_not_hold_is_told(void **state)
+{
+    (void)state;
+    struct reuse replay;
+    struct failure why;
+    replay_open(&replay, false);
+    assert_int_equal(control_do(control(), NULL, "ACL SETUSER default -del"), FAIL_NONE);
+    assert_int_equal(servers_hold_writes(&live->servers, 0, &why), FAIL_UNKNOWN);
+    assert_non_null(strstr(why.text, "server 1: it was to hold writes, and does not hold ours"));
+    assert_int_equal(control_do(control(), NULL, "ACL SETUSER default +del"), FAIL_NONE);
+    assert_int_equal(servers_hold_writes(&live->servers, 0, &why), FAIL_NONE);
+    assert_int_equal(control_do(control(), NULL, "CLIENT KILL TYPE normal"), FAIL_NONE);
+    assert_int_not_equal(servers_let_write(&live->servers, 0, &why), FAIL_NONE);
+    replay_close(&replay);
+}
+
 /* Another file than the one that was saved: it is told, with the names of the keys. */
 static void a_snapshot_that_brings_other_keys_back_is_told(void **state)
 {
@@ -133,6 +192,8 @@ int main(void)
         T(a_restart_with_a_snapshot_brings_deleted_keys_back),
         T(a_snapshot_that_brings_other_keys_back_is_told),
         T(a_stopped_server_stands_still_and_goes_on),
+        T(a_server_that_holds_writes_takes_them_later),
+        T(a_pause_that_does_not_hold_is_told),
         T(connections_that_are_not_ended_are_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

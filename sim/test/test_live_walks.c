@@ -133,9 +133,9 @@ static struct choice draw_choice(struct paired_walk *walk)
                                .server = -1,
                                .amount_us = 1000 * (1 + draw(walk, 400))};
     static const enum choice_kind of_servers[] = {
-        CHOICE_FLUSH_SCRIPTS, CHOICE_FLUSH_SCRIPTS, CHOICE_RESTART,
-        CHOICE_SILENCE,       CHOICE_REFUSE,        CHOICE_REACH,
-        CHOICE_REACH,         CHOICE_FLUSH_ALL,     CHOICE_CLIENT_KILL};
+        CHOICE_FLUSH_SCRIPTS, CHOICE_FLUSH_SCRIPTS, CHOICE_RESTART, CHOICE_SILENCE,
+        CHOICE_REFUSE,        CHOICE_REACH,         CHOICE_REACH,   CHOICE_FLUSH_ALL,
+        CHOICE_CLIENT_KILL,   CHOICE_PAUSE_WRITES,  CHOICE_REACH};
     if (dice == 2 || dice == 4)
         return (struct choice){.kind =
                                    of_servers[draw(walk, sizeof of_servers / sizeof of_servers[0])],

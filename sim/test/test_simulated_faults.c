@@ -197,6 +197,28 @@ static void a_stopped_server_does_nothing_until_it_goes_on(void **state)
     stage_close(&stage);
 }
 
+static void a_server_that_holds_writes_answers_reads(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct message all[MESSAGES_MAX];
+    stage_open(&stage, "set-nx-ex-get-del", 1);
+    acquires(&stage, 0);
+    plain(&stage, CHOICE_RELEASE, 0);
+    does(&stage, of_server(CHOICE_PAUSE_WRITES, 0, 0));
+    refuses(&stage, of_server(CHOICE_PAUSE_WRITES, 0, 0), "server 1 holds writes");
+    refuses(&stage, of_server(CHOICE_FLUSH_ALL, 0, 0), "server 1 holds writes");
+    round_trip(&stage, 0, VERB_GET, 0);
+    refuses(&stage, about(CHOICE_ARRIVE, 0, VERB_DEL, 0),
+            "server 1 holds writes, and DEL may write");
+    does(&stage, about(CHOICE_GIVE_UP, 0, VERB_DEL, 0)); /* its connection ends, and it with it */
+    assert_int_equal(messages(&stage, 0, all), 0);
+    does(&stage, of_server(CHOICE_REACH, 0, 0));
+    acquires(&stage, 1);
+    assert_int_equal(view(&stage, 1).last, RESULT_REFUSED);
+    stage_close(&stage);
+}
+
 static void a_flush_forgets_and_breaks_nothing(void **state)
 {
     (void)state;
@@ -448,6 +470,7 @@ int main(void)
         cmocka_unit_test(restart_with_its_keys_breaks_and_forgets_nothing),
         cmocka_unit_test(an_old_snapshot_lacks_what_is_new_and_has_what_was_deleted),
         cmocka_unit_test(a_stopped_server_does_nothing_until_it_goes_on),
+        cmocka_unit_test(a_server_that_holds_writes_answers_reads),
         cmocka_unit_test(a_flush_forgets_and_breaks_nothing),
         cmocka_unit_test(ended_connections_lose_what_is_on_them),
         cmocka_unit_test(failover_loses_what_the_replica_did_not_hear),

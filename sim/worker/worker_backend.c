@@ -33,6 +33,9 @@ enum fail worker_can(enum choice_kind kind, struct failure *failure)
         return failure_set(
             failure, FAIL_NOT_APPLICABLE,
             "whether a lost command is sent again is for the worker's own library to say");
+    case CHOICE_PAUSE_WRITES:
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
+                           "which commands of a worker may write is for its server to say");
     default:
         return FAIL_NONE;
     }

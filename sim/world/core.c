@@ -201,6 +201,9 @@ static enum fail look_at_choice(struct core *core, const struct choice *choice,
     if (!fail && choice_is_of_server(choice->kind) && core->is_stopped[choice->server] &&
         choice->kind != CHOICE_REACH && choice->kind != CHOICE_STOP)
         fail = failure_set(failure, FAIL_UNKNOWN, "server %d is stopped", choice->server + 1);
+    if (!fail && choice_is_of_server(choice->kind) &&
+        core->reach[choice->server] == REACH_READ_ONLY && choice->kind != CHOICE_REACH)
+        fail = failure_set(failure, FAIL_UNKNOWN, "server %d holds writes", choice->server + 1);
     return fail ? fail : core_can(&core->world, choice->kind, failure);
 }
 

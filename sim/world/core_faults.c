@@ -41,12 +41,12 @@ static enum fail choose_give_up(struct core *core, const struct choice *choice,
     if (!is_void)
         core_leave(core, found);
     /* What was executed can only come back to nobody; what was not may still be, but for what a
-     * silent server has not seen: it goes with its connection. */
+     * server that is silent, or holds it, has not executed: it goes with its connection. */
     if (message.state == MESSAGE_REQUEST)
         found->is_abandoned = true;
     else
         core_remove(core, found);
-    if (message.state == MESSAGE_REQUEST && core->reach[message.server] != REACH_OPEN)
+    if (message.state == MESSAGE_REQUEST && message_is_held(&message, core->reach[message.server]))
         core_break(core, &message);
     core_notify(core, &message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
     return FAIL_NONE;
@@ -331,6 +331,16 @@ static enum fail choose_stop(struct core *core, const struct choice *choice,
     return FAIL_NONE;
 }
 
+/* It executes what it lets pass; of that the backend sees to nothing, but holds the rest. */
+static enum fail choose_pause_writes(struct core *core, const struct choice *choice,
+                                     struct failure *failure)
+{
+    const int server = choice->server;
+    if (core->reach[server] != REACH_OPEN)
+        return failure_set(failure, FAIL_UNKNOWN, "server %d is out of reach already", server + 1);
+    return struck(core, choice, set_reach(core, server, REACH_READ_ONLY, failure));
+}
+
 static enum fail choose_reach(struct core *core, const struct choice *choice,
                               struct failure *failure)
 {
@@ -368,6 +378,7 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_SILENCE] = choose_out_of_reach,
         [CHOICE_REFUSE] = choose_out_of_reach,
         [CHOICE_STOP] = choose_stop,
+        [CHOICE_PAUSE_WRITES] = choose_pause_writes,
         [CHOICE_REACH] = choose_reach,
     };
     return choices[kind];

@@ -43,10 +43,8 @@ struct message *core_find_first(struct core *core, const struct choice *choice,
         rules_refuse_turn(choice, first, failure);
         return NULL;
     }
-    if (found && core->reach[found->server] != REACH_OPEN) {
-        rules_refuse_silent(choice, failure);
+    if (found && rules_let_pass(core->reach[found->server], found, failure))
         return NULL;
-    }
     return found;
 }
 

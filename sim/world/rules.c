@@ -65,9 +65,15 @@ enum fail rules_refuse_turn(const struct choice *choice, const struct message *f
                        naming_command(first), choice->server + 1);
 }
 
-enum fail rules_refuse_silent(const struct choice *choice, struct failure *failure)
+enum fail rules_let_pass(enum server_reach reach, const struct message *message,
+                         struct failure *failure)
 {
-    return failure_set(failure, FAIL_UNKNOWN,
-                       "server %d is silent: nothing passes between it and its clients",
-                       choice->server + 1);
+    if (!message_is_held(message, reach))
+        return FAIL_NONE;
+    if (reach != REACH_READ_ONLY)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "server %d is silent: nothing passes between it and its clients",
+                           message->server + 1);
+    return failure_set(failure, FAIL_UNKNOWN, "server %d holds writes, and %s may write",
+                       message->server + 1, naming_command(message));
 }

@@ -22,8 +22,9 @@ enum fail rules_want_timer(const struct run *run, const struct choice *choice,
                            const struct client_view *client, int64_t now_us,
                            struct failure *failure);
 
-/* The choice's server is silent: nothing passes. FAIL_UNKNOWN. */
-enum fail rules_refuse_silent(const struct choice *choice, struct failure *failure);
+/* May this pass between a client and a server that is within such reach? FAIL_UNKNOWN: why not. */
+enum fail rules_let_pass(enum server_reach reach, const struct message *message,
+                         struct failure *failure);
 
 /* first: what comes before the choice's message on the same connection. FAIL_UNKNOWN. */
 enum fail rules_refuse_turn(const struct choice *choice, const struct message *first,
