@@ -128,3 +128,20 @@ def test_words_about_other_options():
     for options, words in ((["--timeline"], "exclude each other"), (["--format", "jepsen-edn"], "read twice")):
         done = subprocess.run([PICKLOCK, "check", "--follow", *options, HISTORY], capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 64 and words in done.stderr, done
+
+
+@pytest.mark.parametrize("rest", ["garbage", "\n", LINES[0], LINES[-1]], ids=["garbage", "a blank line", "a head", "another end"])
+@pytest.mark.parametrize("follows", [True, False])
+def test_nothing_stands_behind_the_end_line(picklock, tmp_path, rest, follows):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(LINES) + rest)
+    ran = picklock("check", path, *(("--follow",) if follows else ()))
+    assert ran.status == 64 and f"{path}:{len(LINES) + 1}:1: something stands behind the end line, which is the last" in ran.err, ran
+    read_end, write_end = os.pipe()
+    os.write(write_end, ("".join(LINES) + rest).encode())  # at once, and less than a pipe holds
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        piped = subprocess.run([PICKLOCK, "check", "-", *(("--follow",) if follows else ())], stdin=pipe, capture_output=True, text=True)
+    assert piped.returncode == 64 and f":{len(LINES) + 1}:1: something stands behind the end line" in piped.stderr, piped
+    path.write_text("".join(LINES))
+    assert picklock("check", path, *(("--follow",) if follows else ())).status == 1

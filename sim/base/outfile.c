@@ -5,13 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES_TRIED_MAX = 100, PROC_NAME_MAX = 64 };
+enum { NAMES_TRIED_MAX = 100, PROC_NAME_MAX = 64, LINKS_MAX = 40 };
 
 /* What a stream does when its buffer is full. stdio forgets the errno of a failed write by the time
  * that anybody asks; the outfile keeps the first one. */
@@ -136,6 +137,26 @@ static int name_it(struct outfile *file)
     return error;
 }
 
+/* Where a file that is not there yet will be: a link may lead to it. Returns 0 or an errno. */
+static int behind_links(const char *path, char **target)
+{
+    char text[PATH_MAX];
+    *target = memory_text(path);
+    for (int links = 0; links < LINKS_MAX; links++) {
+        ssize_t length = readlink(*target, text, sizeof text);
+        if (length < 0)
+            return errno == EINVAL || errno == ENOENT ? 0 : errno;
+        if (length == sizeof text)
+            return ENAMETOOLONG;
+        const char *slash = strrchr(*target, '/');
+        const int folder = slash && text[0] != '/' ? (int)(slash + 1 - *target) : 0;
+        char *next = memory_format("%.*s%.*s", folder, *target, (int)length, text);
+        free(*target);
+        *target = next;
+    }
+    return ELOOP;
+}
+
 /* Opens what is to be written to: a temporary file, or the device itself. Returns 0 or an errno. */
 static int open_fd(struct outfile *file)
 {
@@ -153,7 +174,11 @@ static int open_fd(struct outfile *file)
     /* a file that may not be written is not replaced either, even if its folder would let us */
     if (exists && access(file->path, W_OK) != 0)
         return errno;
-    file->target = exists ? realpath(file->path, NULL) : memory_text(file->path);
+    int error = exists ? 0 : behind_links(file->path, &file->target);
+    if (error)
+        return error;
+    if (exists)
+        file->target = realpath(file->path, NULL);
     if (!file->target)
         return errno;
     file->fd = open_temp(file);
@@ -176,11 +201,18 @@ static int stat_place(const char *path, struct stat *about)
  */
 static char *place_of_new(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? memory_format("%.*s", (int)(slash - path) + 1, path) : memory_text(".");
+    char *target;
+    if (behind_links(path, &target)) {
+        free(target);
+        return NULL;
+    }
+    const char *slash = strrchr(target, '/');
+    char *folder =
+        slash ? memory_format("%.*s", (int)(slash - target) + 1, target) : memory_text(".");
     char *real = realpath(folder, NULL);
-    char *place = real ? memory_format("%s/%s", real, slash ? slash + 1 : path) : NULL;
+    char *place = real ? memory_format("%s/%s", real, slash ? slash + 1 : target) : NULL;
     free(folder);
+    free(target);
     free(real);
     return place;
 }

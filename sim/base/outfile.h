@@ -4,7 +4,7 @@
  * to a temporary one); outfile_shut() syncs it and puts it in place. A crash, a kill, a full disk
  * or a failed write leaves the old file as it was, or none. Path "-" is stdout. A device, a pipe or
  * a terminal is written to directly: it cannot be replaced. A symbolic link keeps pointing where it
- * does: the file behind it is replaced. */
+ * does: the file behind it is replaced, or made where there is none yet. */
 #ifndef PICKLOCK_BASE_OUTFILE_H
 #define PICKLOCK_BASE_OUTFILE_H
 

@@ -62,17 +62,6 @@ static bool has_bytes(const struct follow *it)
     return !it->is_pipe || poll(&on, 1, 0) > 0;
 }
 
-/* Up to where it ends. 0: nothing is there; below 0: it cannot be read. */
-static ssize_t read_on(struct follow *it, char *bytes, size_t size)
-{
-    if (it->last >= 0 && (off_t)size > it->last - it->position)
-        size = (size_t)(it->last - it->position);
-    ssize_t got = size > 0 && has_bytes(it) ? read(it->descriptor, bytes, size) : 0;
-    if (got > 0)
-        it->position += got;
-    return got < 0 && errno == EINTR ? 0 : got;
-}
-
 /* What was there when somebody said so is still read: it may be why he did. */
 static void look_for_stop(struct follow *it)
 {
@@ -85,6 +74,17 @@ static void look_for_stop(struct follow *it)
 }
 
 /* --- contract --- */
+
+/* Up to where it ends. Below 0: it cannot be read. */
+ssize_t follow_read_now(struct follow *it, char *bytes, size_t size)
+{
+    if (it->last >= 0 && (off_t)size > it->last - it->position)
+        size = (size_t)(it->last - it->position);
+    ssize_t got = size > 0 && has_bytes(it) ? read(it->descriptor, bytes, size) : 0;
+    if (got > 0)
+        it->position += got;
+    return got < 0 && errno == EINTR ? 0 : got;
+}
 
 void follow_start(struct follow *it, const char *path, int descriptor)
 {
@@ -103,7 +103,7 @@ ssize_t follow_read(struct follow *it, char *bytes, size_t size)
     for (;;) {
         look_for_stop(it);
         const char *ended = end_of(it); /* before the read: what came until then is not missed */
-        ssize_t got = read_on(it, bytes, size);
+        ssize_t got = follow_read_now(it, bytes, size);
         if (got != 0)
             return got;
         if (!has_caught_up && it->caught_up)

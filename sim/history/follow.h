@@ -31,6 +31,8 @@ struct follow {
 void follow_start(struct follow *follow, const char *path, int descriptor);
 /* As read(2), but that it waits for at least a byte: 0 is the end. */
 ssize_t follow_read(struct follow *follow, char *bytes, size_t size);
+/* The same, and waits for nothing: 0: no more is there now. */
+ssize_t follow_read_now(struct follow *follow, char *bytes, size_t size);
 void follow_end(struct follow *follow);
 
 #endif

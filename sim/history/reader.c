@@ -318,7 +318,6 @@ static enum fail take_event(struct history_reader *reader, json_t *object, struc
 static enum fail take_end(struct history_reader *reader, const json_t *end, struct failure *failure)
 {
     int64_t events = 0;
-    bool is_there;
     enum fail fail = reader_number(reader, "end", end, 0, INT64_MAX, &events, failure);
     if (fail)
         return fail;
@@ -327,12 +326,7 @@ static enum fail take_end(struct history_reader *reader, const json_t *end, stru
                               "the end line counts %" PRId64 " events, there are %" PRId64, events,
                               reader->events);
     reader->is_over = true;
-    if (reader->follow)
-        return FAIL_NONE;
-    fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
-    if (!fail && is_there)
-        fail = reader_refuses(reader, failure, "something stands behind the end line");
-    return fail;
+    return reader_nothing_more(reader, failure);
 }
 
 /* --- contract --- */

@@ -53,6 +53,8 @@ BITS(seen_bit, SEEN_BITS);
 enum { READER_BYTES = 64 * 1024 };
 enum fail reader_line(struct history_reader *reader, size_t most, bool *is_there,
                       struct failure *failure);
+/* Behind the end line: FAIL_INPUT where anything is there; of one that is followed, by now. */
+enum fail reader_nothing_more(struct history_reader *reader, struct failure *failure);
 
 /* An event as its line says, not yet held against the one before. */
 struct plain_event {

@@ -187,6 +187,32 @@ static void a_link_keeps_its_file(void **state)
     free(link);
 }
 
+/* What shells do, too: a link to nothing yet leads to where the file is made, be it over others. */
+static void a_link_that_leads_nowhere_yet_is_written_through(void **state)
+{
+    (void)state;
+    char *path = path_of("real.json"), *link = path_of("link.json"), *whole = path_of("whole.json");
+    assert_int_equal(symlink("real.json", link), 0);
+    assert_int_equal(symlink(link, whole), 0);
+    assert_true(outfile_is_same(whole, path));
+    write_file(whole, "new\n");
+    expect_text(path, "new\n");
+    assert_int_equal(entries(0), 3);
+    struct stat about;
+    assert_int_equal(lstat(link, &about), 0);
+    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink(whole, link), 0); /* round in a circle */
+    struct outfile file;
+    struct failure failure;
+    assert_int_equal(outfile_open(&file, whole, &failure), FAIL_INPUT);
+    assert_false(outfile_is_same(whole, path));
+    free(path);
+    free(link);
+    free(whole);
+}
+
 static void new_files_follow_the_umask(void **state)
 {
     (void)state;
@@ -297,6 +323,7 @@ int main(void)
         TEST(a_named_pipe_is_not_waited_for),
         TEST(an_abandoned_file_leaves_the_old_one),
         TEST(a_link_keeps_its_file),
+        TEST(a_link_that_leads_nowhere_yet_is_written_through),
         TEST(new_files_follow_the_umask),
         TEST(wrong_paths_are_bad_input),
         TEST(a_full_device_is_told_and_not_replaced),
