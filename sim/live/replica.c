@@ -9,6 +9,7 @@
 #include "base/monotonic.h"
 #include "live/control.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { IN_STEP_SECONDS = 20, LOOK_MS = 20 };
@@ -83,6 +84,21 @@ static enum fail is_in_step(struct server *server, bool *in_step, struct failure
     return FAIL_NONE;
 }
 
+/* As many bytes of its stream as the replica has acknowledged: are they all? */
+static enum fail is_acknowledged(struct server *server, bool *is_told, struct failure *failure)
+{
+    char replica[128], all[24];
+    redisReply *info = replication(server->process.control, failure);
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    control_field(info->str, "slave0", replica, sizeof replica);
+    control_field(info->str, "master_repl_offset", all, sizeof all);
+    freeReplyObject(info);
+    const char *told = strstr(replica, "offset=");
+    *is_told = told && atoll(told + strlen("offset=")) >= atoll(all);
+    return FAIL_NONE;
+}
+
 static void look_again(uv_timer_t *timer)
 {
     (void)timer;
@@ -112,26 +128,57 @@ static void watch_stop(struct servers *servers)
     (void)uv_timer_stop(servers->tick);
 }
 
-enum fail replica_wait_in_step(struct servers *servers, struct server *server,
-                               struct failure *failure)
+typedef enum fail look_at_replica(struct server *server, bool *is_so, struct failure *failure);
+
+static enum fail wait_until(struct servers *servers, struct server *server, look_at_replica *look,
+                            struct failure *failure)
 {
-    bool in_step = false;
+    bool is_so = false;
     const int64_t limit_us = monotonic_us() + (int64_t)IN_STEP_SECONDS * 1000000;
     watch_start(servers, server);
     (void)uv_run(servers->loop, UV_RUN_NOWAIT);
-    enum fail fail = is_in_step(server, &in_step, failure);
-    while (!fail && !in_step) {
+    enum fail fail = look(server, &is_so, failure);
+    while (!fail && !is_so) {
         (void)uv_run(servers->loop, UV_RUN_ONCE);
         fail = servers_check(servers, failure);
         if (!fail)
-            fail = is_in_step(server, &in_step, failure);
-        if (!fail && !in_step && monotonic_us() > limit_us)
+            fail = look(server, &is_so, failure);
+        if (!fail && !is_so && monotonic_us() > limit_us)
             fail = failure_set(failure, FAIL_UNAVAILABLE,
                                "the replica of server %d has not caught up after %d s",
                                server->number + 1, IN_STEP_SECONDS);
     }
     watch_stop(servers);
     return fail;
+}
+
+enum fail replica_wait_in_step(struct servers *servers, struct server *server,
+                               struct failure *failure)
+{
+    return wait_until(servers, server, is_in_step, failure);
+}
+
+/* Asked for an acknowledgement it sends one to its primary, and answers nothing. */
+static enum fail ask_to_acknowledge(redisContext *control, struct failure *failure)
+{
+    int is_sent = 0;
+    control_append(control, "REPLCONF GETACK *");
+    while (!is_sent)
+        if (redisBufferWrite(control, &is_sent) != REDIS_OK)
+            return failure_set(failure, FAIL_UNAVAILABLE, "%s", control->errstr);
+    return FAIL_NONE;
+}
+
+enum fail replica_acknowledge(struct servers *servers, int number, struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
+    if (!server->replica.pid || server->is_cut)
+        return FAIL_NONE;
+    if (wait_until(servers, server, is_in_step, failure) ||
+        ask_to_acknowledge(server->replica.control, failure) ||
+        wait_until(servers, server, is_acknowledged, failure))
+        return failure_wrap(failure, "replica of server %d", number + 1);
+    return FAIL_NONE;
 }
 
 enum fail replica_reconnect(struct server *server, struct failure *failure)

@@ -169,6 +169,9 @@ enum fail replica_begin(struct servers *servers, struct server *server, struct f
 /* Runs the loop until the replica has all that its primary has. */
 enum fail replica_wait_in_step(struct servers *servers, struct server *server,
                                struct failure *failure);
+/* The same, and its primary has been told so, as a client's WAIT has it be told; nothing where
+ * there is no replica, or it is cut off. */
+enum fail replica_acknowledge(struct servers *servers, int server, struct failure *failure);
 /* Makes it ask its primary again at once, not at its own pace. */
 enum fail replica_reconnect(struct server *server, struct failure *failure);
 /* It follows nobody any more and becomes a spare. Nothing where there is none. */
