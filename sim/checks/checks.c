@@ -277,6 +277,8 @@ static void conclude(const struct checks *checks, enum property property, struct
         conclude_unseen(checks, property, gap, vacuity, finding);
         return;
     }
+    if (!excuse && !vacuity && finding->count == 0)
+        vacuity = ledger_impossible(&checks->ledger); /* who answers so may have done anything */
     if (!excuse && (finding->count > 0 || !vacuity))
         return; /* violated, or holds */
     *finding = (struct finding){.verdict = excuse ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN,

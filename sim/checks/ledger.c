@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Of a foreign lock of which nobody says it, the benefit of the doubt. */
 static unsigned promises_of(const struct history_head *head, const struct scheme *scheme)
@@ -20,6 +21,11 @@ static unsigned promises_of(const struct history_head *head, const struct scheme
         return head->promises;
     return PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
            (head->servers > 1 ? PROMISE_QUORUM : 0);
+}
+
+const char *ledger_impossible(const struct ledger *ledger)
+{
+    return ledger->impossible[0] ? ledger->impossible : NULL;
 }
 
 const char *ledger_strange(const struct ledger *ledger)
@@ -50,6 +56,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
                               .lease_us = head->lease_us,
                               .unit_us = head->unit_us,
                               .error_us = head->clock_error_us,
+                              .is_closed = head->is_closed || strcmp(head->world, "sim") == 0,
                               .index = NO_INDEX,
                               .take = take,
                               .context = context};

@@ -247,9 +247,11 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
-    bool lacks_calls;              /* something returned, or was executed, that nobody had called */
-    char strange[STRANGE_BYTES];   /* the first effect that nothing in the history explains; "" */
-    int64_t gains_us[SERVERS_MAX]; /* what the clock of each server gains a second */
+    bool lacks_calls; /* something returned, or was executed, that nobody had called */
+    bool is_closed;   /* nobody else writes to the keys: a reply that they do not explain is none */
+    char impossible[STRANGE_BYTES]; /* the first such; "": none */
+    char strange[STRANGE_BYTES];    /* the first effect that nothing in the history explains; "" */
+    int64_t gains_us[SERVERS_MAX];  /* what the clock of each server gains a second */
     void (*take)(void *context, const struct fact *fact);
     void *context;
 };
@@ -276,6 +278,8 @@ bool ledger_has_extended(const struct ledger *ledger, int client);
 /* An effect of an opaque command that nothing in the history explains: before it the key was
  * another one than it had been left, and no time and no fault had made it so. As a sentence without
  * its full stop; NULL: there is none. Borrowed. */
+/* A reply that no server can have given; NULL: none is seen to be. */
+const char *ledger_impossible(const struct ledger *ledger);
 const char *ledger_strange(const struct ledger *ledger);
 
 /* Does the lock promise that? */

@@ -210,13 +210,32 @@ static void found_unknown(struct context *context)
                                 .until_us = NEVER_US};
 }
 
+/* Of a typed command it proves a stranger, where there can be one. */
+static void note_impossible(const struct context *context, const char *but)
+{
+    struct ledger *ledger = context->ledger;
+    const struct event *event = context->event;
+    if (!ledger->is_closed || ledger->impossible[0])
+        return;
+    (void)snprintf(ledger->impossible, sizeof ledger->impossible,
+                   "%s's %s, executed at %s, was answered as where the key is %s, but %s: no "
+                   "server can have answered so to which nobody else writes",
+                   client_name(ledger, event->client), event_command_name(event),
+                   MS(event->time_us),
+                   context->effect.before == BEFORE_ABSENT ? "not there" : "there", but);
+}
+
 /* Whoever looked at the key before and behind a command saw what the history has not: somebody else
  * changed it, or what is told is not so. */
 static void note_strange(const struct context *context, const char *but)
 {
     struct ledger *ledger = context->ledger;
     const struct event *event = context->event;
-    if (!event->opaque || ledger->strange[0])
+    if (!event->opaque) {
+        note_impossible(context, but);
+        return;
+    }
+    if (ledger->strange[0])
         return;
     (void)snprintf(ledger->strange, sizeof ledger->strange,
                    "%s's %s, executed at %s, %s, but %s: somebody changed the key past this "
@@ -240,9 +259,10 @@ static void reconcile(struct context *context)
         ledger_gone(ledger, event, event->lock, event->server, event->time_us);
     } else if (effect->before == BEFORE_PRESENT && !may_be_there(context)) {
         if (key->is_present && (!change_knows_old(effect) || key->value == effect->old_value)) {
+            note_impossible(context, "its time was over");
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
         } else {
-            if (change_is_any(effect))
+            if (change_is_any(effect) || !event->opaque)
                 note_strange(context, key->is_present ? "the key had another value"
                                                       : "no such key was there");
             if (key->is_present)

@@ -106,7 +106,8 @@ struct history_head {
     char (*processes)[NAME_MAX_BYTES]; /* clients names: in which process each of them is; two of
                                           one process share the name. NULL: not said. Kept likewise
                                           */
-    char incomplete[HISTORY_WHY_MAX];  /* why it is not whole, so that nothing holds; "": it is */
+    bool is_closed; /* nobody else writes to its keys, and none was there when it began */
+    char incomplete[HISTORY_WHY_MAX]; /* why it is not whole, so that nothing holds; "": it is */
 };
 
 /* Makes an event that is kept its own copies of what it points to, until event_drop(). */

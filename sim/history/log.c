@@ -133,6 +133,8 @@ static void put_foreign(struct history_writer *writer, const struct history_head
     }
     if (head->processes)
         put_names(writer, ",\"processes\":[", head->processes, head->clients);
+    if (head->is_closed)
+        put(writer, ",\"closed\":true");
     if (head->incomplete[0])
         put_text(writer, ",\"incomplete\":\"", head->incomplete);
 }

@@ -13,7 +13,8 @@ static const char *const head_fields[] = {
     "history", "scheme",   "scenario", "world",          "server_version", "clients", "servers",
     "locks",   "lease_us", "unit_us",  "clock_error_us", "seed",           "names"};
 /* Since version 2; not needed. */
-static const char *const new_fields[] = {"program", "promises", "processes", "incomplete"};
+static const char *const new_fields[] = {"program", "promises", "processes", "incomplete",
+                                         "closed"};
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
@@ -183,6 +184,7 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
     }
     json_t *program = json_object_get(object, "program");
     json_t *incomplete = json_object_get(object, "incomplete");
+    json_t *closed = json_object_get(object, "closed");
     enum fail fail = FAIL_NONE;
     if (program)
         fail =
@@ -190,6 +192,8 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
     if (!fail && incomplete)
         fail = reader_text(reader, "incomplete", incomplete, head->incomplete,
                            sizeof head->incomplete, failure);
+    if (!fail && closed)
+        fail = reader_flag(reader, "closed", closed, &head->is_closed, failure);
     return fail;
 }
 
