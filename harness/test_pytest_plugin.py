@@ -71,6 +71,17 @@ def test_safe():
     picklock.explore("set-nx-px-cad", fault=["none", "slow-work"]).assert_safe(except_for="overrun")
 
 
+def test_careful():
+    report = picklock.explore("careful_lock.py", fault=["none", "slow-work", "lose-reply", "server-clock", "evict"], clients=2)
+    report.assert_as_expected()
+    report.assert_safe(except_for=["overrun", "leftover", "early-expiry", "lost-grant"])
+    picklock.explore("careful_lock.py", fault=["none", "slow-work"], clients=2).assert_safe(except_for=["overrun"])
+
+
+def test_careful_with_a_cause_that_is_not_named():
+    picklock.explore("careful_lock.py", fault=["evict"], clients=2).assert_safe(except_for=["overrun", "leftover", "early-expiry"])
+
+
 def test_safe_but_for_nothing():
     picklock.explore("set-nx-px-cad", fault=["slow-work"]).assert_safe()
 
@@ -113,6 +124,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project") / "their tests"
     folder.mkdir()
     shutil.copy(ROOT / "sim/worker/examples/naive_lock.py", folder / "my lock.py")
+    shutil.copy(ROOT / "sim/worker/examples/careful_lock.py", folder)
     (folder / "test_project.py").write_text(PROJECT)
     return folder
 
@@ -124,7 +136,7 @@ def ran(project):
 
 def test_only_what_is_wrong_fails(ran):
     assert failed(ran) == {f"test_project.py::test_{name}" for name in (
-        "naive", "safe_but_for_nothing", "cut", "a_cause_that_is_none", "a_file_that_is_not_there", "an_option_that_is_none")}, ran.stdout
+        "naive", "careful_with_a_cause_that_is_not_named", "safe_but_for_nothing", "cut", "a_cause_that_is_none", "a_file_that_is_not_there", "an_option_that_is_none")}, ran.stdout
 
 
 def test_the_message_is_the_counterexample(ran):

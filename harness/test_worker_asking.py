@@ -12,7 +12,7 @@ import subprocess
 import pytest
 import yaml
 from conftest import BUILD, ROOT
-from workers import needs_redis_py
+from workers import PLAIN, PYTHON, RUN, needs_redis_py
 
 NPM = BUILD / "workers" / "node_modules"
 FAULTS = ["none", "stall", "lose-reply", "late-request", "crash", "restart-empty"]
@@ -98,6 +98,29 @@ def test_what_is_not_decided_is_unknown_and_says_why(name, why):
     assert done.returncode == 2, done.stdout + done.stderr
     assert "0 safe" in done.stdout and "2 unknown" in done.stdout and "not decided by asking" in done.stdout
     assert why in " ".join(done.stdout.split())
+
+
+# It connects for each operation, and where it times out it may forget to close what it had.
+CONNECTS = PLAIN.replace("self.socket = socket.create_connection(settings.address())", "self.left = []").replace(
+    "    def ask(self, *words):\n", "    def ask(self, *words):\n        self.socket = socket.create_connection(self.settings.address(), timeout=0.5)\n").replace(
+    "        return self.socket.recv(4096)", """        try:
+            said = self.socket.recv(4096)
+        except TimeoutError:
+            self.left.append(self.socket)
+            CLOSES
+            raise
+        self.socket.close()
+        return said""") + RUN
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_connection_that_is_left_open_behind_a_time_out_is_told_of(tmp_path, closes):
+    (tmp_path / "my_lock.py").write_text(CONNECTS.replace("CLOSES", "self.socket.close()" if closes else "pass"))
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", f"{PYTHON} '{tmp_path / 'my_lock.py'}'", "--fault", "late-reply",
+                           "--clients", "2", "--rounds", "1"], text=True, capture_output=True, timeout=120)
+    words = " ".join(done.stdout.split())
+    assert ("the connection is still open on which the reply to its last command may come" in words) == (not closes), words
+    assert ("Close a connection that timed out" in words) == (not closes), words
 
 
 def test_of_several_servers_it_is_asked_only_where_it_promises_a_quorum():

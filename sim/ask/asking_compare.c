@@ -256,6 +256,18 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
     return asking->expects_jumps ? compare_jumped(asking, node, failure) : FAIL_NONE;
 }
 
+enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node)
+{
+    char text[600];
+    return failure_set(
+        &asking->failure, FAIL_UNKNOWN,
+        "after \"%s\" the attempt is over, and the connection is still open on which "
+        "the reply to its last command may come: that is not decided by asking yet. "
+        "Close a connection that timed out (in Python the file of "
+        "socket.makefile(), too)",
+        worker_asker_tell(&asking->worker, node, text, sizeof text));
+}
+
 /* --- two ways to one class --- */
 
 enum fail asking_found(struct asking *asking, struct kept *found, struct failure *failure)

@@ -104,6 +104,9 @@ enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);
 
+/* An attempt has ended at that history, and its worker may still be answered: FAIL_UNKNOWN. */
+enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node);
+
 /* Is a worker behind that history, which waits for nothing, as a new one? Asks it to go on.
  * FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure);

@@ -251,8 +251,7 @@ static enum fail forget_history(struct asking *asking, const struct remembered_s
     if (client_state->phase != PHASE_IDLE)
         return FAIL_NONE;
     if (told->waits)
-        return failure_set(&asking->failure, FAIL_UNKNOWN,
-                           "it does not come to an end: behind an attempt it waits for a reply");
+        return asking_refuse_open_reply(asking, node);
     /* Until its timer has rung it is another one. */
     if (told->timer_us != TIME_NEVER)
         return FAIL_NONE;
