@@ -1,10 +1,16 @@
 """`--baseline`: violations that are known pass, new ones fail, fixed ones are told; and nothing else becomes green by it."""
 
+import fcntl
 import json
+import os
+import pathlib
+import re
+import subprocess
+import time
 
 import jsonschema
 import pytest
-from conftest import ROOT
+from conftest import PATIENCE_S, PICKLOCK, ROOT
 
 HEAD = "# picklock-baseline 1\n"
 NAIVE = ["explore", "--scheme", "set-nx-ex-del", "--fault", "none,slow-work", "--fail-on", "scheme"]
@@ -42,6 +48,24 @@ def test_what_is_written_is_sorted_and_enough(picklock, file):
     first = file.read_bytes()
     assert picklock(*NAIVE, "--baseline", file, "--update-baseline").status == 0
     assert file.read_bytes() == first
+
+
+def test_two_that_write_at_once_lose_nothing(file):
+    """It has read the file, and waits for whoever writes it now."""
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        picklock = subprocess.Popen([PICKLOCK, *NAIVE, "--baseline", file, "--update-baseline"], cwd=ROOT, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE_S
+        while not re.search(rf"-> FLOCK .* {picklock.pid} ", pathlib.Path("/proc/locks").read_text()):
+            assert picklock.poll() is None and time.monotonic() < deadline, "it waits for nobody"
+            time.sleep(0.01)
+        other = "cell set-nx-px-cad stall release-own unlock-bug"
+        write(file, [other])
+    finally:
+        os.close(folder)
+    assert picklock.wait(PATIENCE_S) == 0
+    assert lines_of(file) == [*SLOW, other]
 
 
 def test_what_is_fixed_is_told_and_taken_out(picklock, file):

@@ -269,7 +269,7 @@ static enum fail apply_baseline(struct output *output, struct results *results,
     if (!output->baseline)
         return FAIL_NONE;
     if (output->updates_baseline)
-        fail = baseline_update(output->baseline, results, failure);
+        fail = baseline_update(output->baseline_path, results, failure);
     if (output->updates_baseline && !fail) {
         baseline_free(output->baseline);
         fail = baseline_read(output->baseline_path, false, &output->baseline, failure);

@@ -6,8 +6,11 @@
 #include "base/names.h"
 #include "base/outfile.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define BASELINE_HEAD "picklock-baseline 1"
@@ -398,8 +401,24 @@ static struct baseline_lines all_lines(const struct baseline *baseline,
     return lines;
 }
 
-enum fail baseline_update(struct baseline *baseline, const struct results *results,
-                          struct failure *failure)
+/* Holds the folder of the file: the file itself is replaced. Where a file system has no such locks
+ * two writers meet only between reading and writing, which is short. -1: there is nothing to hold.
+ */
+static int hold_folder(const char *path)
+{
+    char *real = realpath(path, NULL), *name = real ? real : memory_text(path);
+    char *slash = strrchr(name, '/');
+    if (slash)
+        slash[slash == name] = '\0';
+    const int folder = open(slash ? name : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (folder >= 0 && flock(folder, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    free(name);
+    return folder;
+}
+
+static enum fail write_lines(const struct baseline *baseline, const struct results *results,
+                             struct failure *failure)
 {
     struct outfile file;
     if (outfile_open(&file, baseline->path, failure))
@@ -416,4 +435,17 @@ enum fail baseline_update(struct baseline *baseline, const struct results *resul
         free(lines.texts[i]);
     free(lines.texts);
     return outfile_shut(&file, failure);
+}
+
+enum fail baseline_update(const char *path, const struct results *results, struct failure *failure)
+{
+    struct baseline *now = NULL;
+    const int held = hold_folder(path);
+    enum fail fail = baseline_read(path, true, &now, failure);
+    if (!fail)
+        fail = write_lines(now, results, failure);
+    baseline_free(now);
+    if (held >= 0)
+        (void)close(held);
+    return fail;
 }

@@ -24,9 +24,9 @@ void baseline_free(struct baseline *baseline); /* NULL is fine */
  * has judged again. */
 void baseline_apply(const struct baseline *baseline, struct results *results);
 
-/* Writes the file anew: the findings of results, and those known ones that were not judged again.
- * Sorted, each once. */
-enum fail baseline_update(struct baseline *baseline, const struct results *results,
-                          struct failure *failure);
+/* Writes the file anew: the findings of results, and those known ones that were not judged again,
+ * as they stand in it by then: whoever updates it at the same time loses nothing. Sorted, each
+ * once. */
+enum fail baseline_update(const char *path, const struct results *results, struct failure *failure);
 
 #endif
