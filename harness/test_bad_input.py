@@ -154,7 +154,7 @@ def test_a_return_without_its_call_leaves_it_open(picklock, tmp_path, op):
 def test_a_lock_of_ours_has_a_lease(picklock, tmp_path):
     head, events = overrun_and_more(tmp_path)
     ran = judged(picklock, tmp_path, dict(head, lease_us=0), events)
-    assert ran.status == 64 and ":1: 'lease_us' is 0, and every lock of 'set-nx-ex-del' has a lease" in ran.err, ran
+    assert ran.status == 64 and ":1:1: 'lease_us' is 0, and every lock of 'set-nx-ex-del' has a lease" in ran.err, ran
 
 
 @pytest.mark.parametrize("head, status", [({"world": "redis"}, 0), ({"world": "redis", "closed": True}, 2), ({"world": "redis", "closed": False}, 0), ({}, 2)])

@@ -96,11 +96,12 @@ static enum fail take_code(struct form_reader *reader, unsigned *code, struct fa
 {
     *code = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = take(reader);
+        int digit = peek(reader);
         const char *digits = "0123456789abcdef0123456789ABCDEF";
         const char *place = digit > 0 ? strchr(digits, digit) : NULL;
         if (!place)
             return refuse_here(reader, failure, "\\u wants four hexadecimal digits");
+        (void)take(reader);
         *code = *code << 4 | (unsigned)((place - digits) % 16);
     }
     return FAIL_NONE;
@@ -145,15 +146,16 @@ static enum fail take_escape(struct form_reader *reader, char *bytes, size_t *si
                              struct failure *failure)
 {
     static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    const int byte = take(reader);
+    const int byte = peek(reader);
     const char *at = byte > 0 ? strchr(names, byte) : NULL;
     unsigned code = 0;
+    if (!at && byte != 'u')
+        return refuse_here(reader, failure, "no such escape in a text");
+    (void)take(reader);
     if (at) {
         bytes[(*size)++] = meant[at - names];
         return FAIL_NONE;
     }
-    if (byte != 'u')
-        return refuse_here(reader, failure, "no such escape in a text");
     if (take_code(reader, &code, failure))
         return failure->code;
     put_code(code, bytes, size);
@@ -165,11 +167,12 @@ static enum fail take_text(struct form_reader *reader, char *bytes, size_t *size
 {
     int byte;
     *size = 0;
-    while ((byte = take(reader)) != '"') {
+    while ((byte = peek(reader)) != '"') {
         if (byte == EOF)
             return refuse_here(reader, failure, "the file ends within a text: it was cut off");
         if (*size + 4 >= TOKEN_MAX)
             return refuse_here(reader, failure, "a text longer than %d bytes", TOKEN_MAX - 4);
+        (void)take(reader);
         enum fail fail = FAIL_NONE;
         if (byte == '\\')
             fail = take_escape(reader, bytes, size, failure);
@@ -178,6 +181,7 @@ static enum fail take_text(struct form_reader *reader, char *bytes, size_t *size
         if (fail)
             return fail;
     }
+    (void)take(reader);
     bytes[*size] = '\0';
     return FAIL_NONE;
 }
@@ -193,7 +197,7 @@ static enum fail take_token(struct form_reader *reader, char *bytes, size_t *siz
             return refuse_here(reader, failure, "a word longer than %d bytes", TOKEN_MAX - 1);
     bytes[*size] = '\0';
     if (*size == 0)
-        return refuse_here(reader, failure, "no value begins with byte %d", take(reader));
+        return refuse_here(reader, failure, "no value begins with byte %d", peek(reader));
     return FAIL_NONE;
 }
 

@@ -318,6 +318,7 @@ static enum fail take_event(struct history_reader *reader, json_t *object, struc
 static enum fail take_end(struct history_reader *reader, const json_t *end, struct failure *failure)
 {
     int64_t events = 0;
+    reader_at(reader, "end");
     enum fail fail = reader_number(reader, "end", end, 0, INT64_MAX, &events, failure);
     if (fail)
         return fail;

@@ -38,6 +38,7 @@ static enum fail check_fields(struct history_reader *reader, json_t *object,
     (void)head;
     const char *name;
     json_t *value;
+    reader_at(reader, NULL);
     for (int i = 0; i < HEAD_FIELDS; i++)
         if (!json_object_get(object, head_fields[i]))
             return reader_refuses(reader, failure, "the head has no '%s'", head_fields[i]);
@@ -69,6 +70,7 @@ static enum fail read_counts(struct history_reader *reader, json_t *object,
         {"clock_error_us", 0, HISTORY_LONGEST_US, &head->clock_error_us},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        reader_at(reader, rows[i].name);
         enum fail fail = reader_number(reader, rows[i].name, json_object_get(object, rows[i].name),
                                        rows[i].least, rows[i].most, rows[i].number, failure);
         if (fail)
@@ -84,6 +86,7 @@ static enum fail read_seed(struct history_reader *reader, json_t *object, struct
                            struct failure *failure)
 {
     char digits[24], *end = digits;
+    reader_at(reader, "seed");
     enum fail fail = reader_text(reader, "seed", json_object_get(object, "seed"), digits,
                                  sizeof digits, failure);
     if (fail)
@@ -177,6 +180,7 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
         {"server_version", head->server_version, sizeof head->server_version},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        reader_at(reader, rows[i].name);
         enum fail fail = reader_text(reader, rows[i].name, json_object_get(object, rows[i].name),
                                      rows[i].text, rows[i].size, failure);
         if (fail)
@@ -186,12 +190,17 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
     json_t *incomplete = json_object_get(object, "incomplete");
     json_t *closed = json_object_get(object, "closed");
     enum fail fail = FAIL_NONE;
+    reader_at(reader, "program");
     if (program)
         fail =
             reader_text(reader, "program", program, head->program, sizeof head->program, failure);
+    if (!fail)
+        reader_at(reader, "incomplete");
     if (!fail && incomplete)
         fail = reader_text(reader, "incomplete", incomplete, head->incomplete,
                            sizeof head->incomplete, failure);
+    if (!fail)
+        reader_at(reader, "closed");
     if (!fail && closed)
         fail = reader_flag(reader, "closed", closed, &head->is_closed, failure);
     return fail;
@@ -209,6 +218,7 @@ static enum fail read_version(struct history_reader *reader, json_t *object,
     reader->version = !strcmp(version, HISTORY_VERSION)    ? 2
                       : !strcmp(version, HISTORY_VERSION1) ? 1
                                                            : 0;
+    reader_at(reader, "history");
     if (reader->version == 0)
         return reader_refuses(reader, failure,
                               "a history of version '%.40s'; this program reads '%s' and '%s'",

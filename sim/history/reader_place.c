@@ -69,12 +69,9 @@ enum fail reader_refuses(struct history_reader *reader, struct failure *failure,
     va_start(list, format);
     vsnprintf(words, sizeof words, format, list);
     va_end(list);
-    size_t column = column_of(reader);
-    if (column == 0)
-        return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ": %s", reader->path, reader->line,
-                           words);
+    const size_t column = column_of(reader); /* 0: it is all of the line */
     return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ":%zu: %s", reader->path, reader->line,
-                       column, words);
+                       column ? column : 1, words);
 }
 
 void reader_at(struct history_reader *reader, const char *name)

@@ -71,7 +71,7 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
     if (scheme_named(head.scheme) && head.lease_us == 0) {
         history_source_free(source);
         return failure_set(failure, FAIL_INPUT,
-                           "%s:1: 'lease_us' is 0, and every lock of '%s' has a lease",
+                           "%s:1:1: 'lease_us' is 0, and every lock of '%s' has a lease",
                            judging->path, head.scheme);
     }
     struct checks *checks = checks_new(&head);
