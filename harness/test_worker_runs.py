@@ -8,7 +8,7 @@ import shlex
 import jsonschema
 import pytest
 from conftest import ROOT, verdicts
-from workers import EXAMPLES, NAIVE, PYTHON, REDIS_PY, SMALL_NODE, WATCHDOG, WATCHDOG_GUARDED, needs_node, needs_redis_py
+from workers import EXAMPLES, NAIVE, PLAIN, PYTHON, REDIS_PY, RUN, SMALL_NODE, WATCHDOG, WATCHDOG_GUARDED, needs_node, needs_redis_py
 
 pytestmark = needs_redis_py
 
@@ -178,6 +178,15 @@ def test_a_schedule_replays(picklock, tmp_path):
     without = picklock("replay", path)
     assert without.status == 64 and "unknown scheme 'redis_py_lock.py'" in without.err, without
     assert f'it is a worker, named with --worker "{REDIS_PY}"' in " ".join(without.err.split()), without
+
+
+@pytest.mark.parametrize("token, drawn", [("'held-by-somebody'", "held-by-somebody"), ("'the-token-of-' + self.settings.name", "B1")])
+def test_a_token_of_all_has_no_ones_name(picklock, tmp_path, token, drawn):
+    """In a diagram: one that is an attempt's own is called by that."""
+    (tmp_path / "my_lock.py").write_text(PLAIN.replace('"SET", self.settings.key, self.settings.name', f'"SET", self.settings.key, {token}') + RUN)
+    picklock("run", "--worker", f"{PYTHON} '{tmp_path / 'my_lock.py'}'", scenario("expired-lease-double-delete"), "--out", tmp_path / "out")
+    [history] = (tmp_path / "out" / "latest" / "histories").iterdir()
+    assert f"B acquires: SET lock {drawn} NX PX" in picklock("check", history, "--timeline").out
 
 
 def test_an_acquire_waits_for_as_long_as_it_is_told(picklock, tmp_path):

@@ -43,8 +43,28 @@ static const char *server_name(const struct timeline *timeline, int server, char
     return text;
 }
 
+static bool is_same_attempt(const struct event *one, const struct event *other)
+{
+    return one->client == other->client && one->attempt == other->attempt;
+}
+
+/* Is the token that an attempt has drawn (a number), or that it put into the lock key (a text), an
+ * other one's, too? Then it is nobody's name. */
+static bool is_shared(const struct timeline *timeline, const struct event *own, const char *text)
+{
+    for (int i = 0; i < timeline->events_count; i++) {
+        const struct event *event = &timeline->events[i];
+        if (event->op != OP_ACQUIRE || is_same_attempt(event, own))
+            continue;
+        if (text ? event->kind == EVENT_SEND && event->opaque && strstr(event->opaque->text, text)
+                 : event->kind == EVENT_CALL && event->token == own->token)
+            return true;
+    }
+    return false;
+}
+
 /* Tokens are long random numbers; in a row they are called by their attempt: "A1". What is short
- * stays a number. */
+ * stays a number, and one that is drawn twice stays what it is. */
 static void name_token(const struct timeline *timeline, int64_t value, char *text)
 {
     char number[24], name[NAME_MAX_BYTES + 16], rest[TIMELINE_TEXT_MAX];
@@ -57,7 +77,7 @@ static void name_token(const struct timeline *timeline, int64_t value, char *tex
         if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE || event->token != value)
             continue;
         snprintf(name, sizeof name, "%s%d", client_name(timeline, event->client), event->attempt);
-        if (strlen(name) >= strlen(number))
+        if (strlen(name) >= strlen(number) || is_shared(timeline, event, NULL))
             return;
         snprintf(rest, sizeof rest, "%s%s", name, at + strlen(number));
         memcpy(at, rest, strlen(rest) + 1); /* shorter than what stood there */
@@ -73,7 +93,7 @@ static void name_text(const struct timeline *timeline, const struct event *event
         const char *token = event->effects->texts[i].new_value;
         const char *at = event->effects->on[i].key == KEY_LOCK ? strstr(text, token) : NULL;
         snprintf(name, sizeof name, "%s%d", client_name(timeline, event->client), event->attempt);
-        if (!at || strlen(name) >= strlen(token))
+        if (!at || strlen(name) >= strlen(token) || is_shared(timeline, event, token))
             continue;
         snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at - text), text, name, at + strlen(token));
         memcpy(text, rest, strlen(rest) + 1); /* shorter than what stood there */
