@@ -3,6 +3,7 @@ them (judged.json is its answer, sentences included). Under a head of version 2 
 
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -96,3 +97,25 @@ def test_what_nobody_saw_is_unknown(picklock, tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     ran = picklock("check", path)
     assert ran.status == 2 and "nobody saw what it did to the lock key" in ran.out
+
+
+def blocks():
+    """The commands of each example of the page, and what stands below them."""
+    page = (ROOT / "sim" / "docs" / "HISTORIES.md").read_text()
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.M | re.S):
+        here, check, said = re.fullmatch(r"\$ (cat >\w+\.jsonl <<END\n.*?\nEND)\n\$ picklock check (\w+\.jsonl)\n(.*)", block, re.S).groups()
+        yield here, check, said.rstrip()
+
+
+def test_the_histories_of_the_page_are_whole_and_say_what_stands_below_them(picklock, tmp_path):
+    """And what is said of them without the lines that tell what the server did."""
+    statuses = []
+    for here, name, said in blocks():
+        subprocess.run(["bash", "-c", here], cwd=tmp_path, check=True)
+        ran = picklock("check", tmp_path / name)
+        assert "\n".join(line.rstrip() for line in ran.out.rstrip().splitlines()) == said, ran
+        head, *events, _ = map(json.loads, (tmp_path / name).read_text().splitlines())
+        told = [event | {"i": i} for i, event in enumerate(event for event in events if event["kind"] != "execute")]
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in [head, *told, {"end": len(told)}]))
+        statuses.append((ran.status, picklock("check", tmp_path / name).status))
+    assert statuses == [(0, 2), (1, 1)]
