@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 . harness/parts.sh
 
-part "setup"            harness/setup.sh build test browser opinion clang format
+part "setup"            harness/setup.sh build test browser opinion edn clang format
 part "clang"            make clang
 part "sanitizers"       make sanitised SANITISED_RUNS=300 SANITISED_SAMPLE=1
 for turn in 1 2 3; do
@@ -30,6 +30,7 @@ for seed in 1 2 3; do
     part "fuzz, seed $seed"  make fuzz FUZZ_INPUTS=50000 FUZZ_SEED=$seed
 done
 part "libFuzzer"        make libfuzzer FUZZ_SECONDS=300
+part "EDN in Clojure"   env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_convert.py -k clojure
 part "mutations"        make mutations
 part "10 000 clients"   harness/many_clients.sh "${BUILD:-build}/picklock"
 part "falsealarm"       make falsealarm FALSEALARM="--verdicts 2000 --seed $(date +%s)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|clang|package|format|campaign|bench ...
+# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|edn|clang|package|format|campaign|bench ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -44,6 +44,10 @@ PARTS
     ;;
     opinion) cat <<'PARTS'
 spin|spin|command -v spin|a second opinion on the explorer
+PARTS
+    ;;
+    edn) cat <<'PARTS'
+clojure|clojure|command -v clojure|its own reader of EDN reads what is written for Knossos
 PARTS
     ;;
     clang) cat <<'PARTS'

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import shutil
+import subprocess
 from random import Random
 
 import pytest
@@ -228,3 +230,31 @@ def test_what_was_not_supported_is_no_refusal(picklock, tmp_path):
     judged = [picklock("check", tmp_path / name, "--format", "jepsen-edn", "--model", "lease-lock", "--lease", "300ms", "--refusals").status
               for name in ("a.edn", "b.edn")]
     assert judged == [2, 1], "without the word it is an answer that cannot be so"
+
+
+READS_EDN = """
+(require '[clojure.edn :as edn] '[clojure.java.io :as io])
+(doseq [path *command-line-args*]
+  (with-open [in (java.io.PushbackReader. (io/reader path))]
+    (let [ops (doall (take-while some? (repeatedly #(edn/read {:eof nil} in))))]
+      (println (pr-str (map (juxt :index :time :process :type :f :value :error) ops))))))
+"""
+
+
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="starts a JVM: make check-long")
+def test_clojure_reads_what_is_written_for_knossos(picklock, tmp_path):
+    """With the reader that Knossos and Jepsen read with; it finds in each line what our own reader finds."""
+    assert shutil.which("clojure"), "harness/setup.sh edn installs it"
+    paths, random = [], Random(7)
+    for turn in range(20):
+        path = write(tmp_path / f"{turn}.json", drawn(random, strangers=0.3))
+        paths.append(tmp_path / f"{turn}.edn")
+        assert picklock("convert", path, "--format", "jepsen-json", "--to", "knossos", "--out", paths[-1]).status == 0
+    (tmp_path / "read.clj").write_text(READS_EDN)
+    ran = subprocess.run(["clojure", tmp_path / "read.clj", *paths], capture_output=True, text=True)
+    assert ran.returncode == 0, ran
+    for path, line in zip(paths, ran.stdout.splitlines(), strict=True):
+        ours = [read_edn(each) for each in path.read_text().splitlines()]
+        wanted = [[f":{value}" if key in ("type", "f", "error") and value else "nil" if value is None else str(value)
+                   for key in ("index", "time", "process", "type", "f", "value", "error") for value in [one.get(key)]] for one in ours]
+        assert line == "(" + " ".join("[" + " ".join(one) + "]" for one in wanted) + ")" and len(ours) > 6
