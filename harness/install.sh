@@ -4,7 +4,7 @@
 #   bin/picklock                       the program; it finds the rest by where it lies itself
 #   lib/picklock/*.so                  what it preloads into servers and workers
 #   share/pkgconfig/picklock.pc          and include/picklock: for a scheme of your own
-#   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme
+#   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme, the action for GitHub
 #   lib/python3.x/dist-packages        the Python package, and the pytest plug-in
 #   share/man/man1, share/doc/picklock, and what bash, zsh and fish complete
 set -eu
@@ -58,6 +58,8 @@ put 644 "$share/scenarios" scenarios/*.yaml
 put 644 "$share/schemas" reports/*.schema.json sim/worker/*.schema.json
 put 644 "$share/workers" sim/worker/examples/*.*
 put 644 "$share" sim/schemes/skeleton.c
+put 644 "$share/action" harness/action/action.yml harness/action/README.md
+put 755 "$share/action" harness/action/*.py harness/action/*.sh
 put 644 "$share/workers/java" sim/worker/java/*
 put 644 "$share/workers/go" sim/worker/go/*
 put 644 "$to/share/doc/picklock" LICENSE

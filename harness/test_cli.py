@@ -71,6 +71,9 @@ def test_version():
     (["report", "no-such-folder"], 64, "no-such-folder"),
     (["replay", "no-such.schedule"], 64, "no-such.schedule"),
     (["list", "shemes"], 64, "did you mean 'schemes'?"),
+    (["run", "late-gant"], 64, "no scenario of that name; did you mean 'late-grant'?"),
+    (["test", "python3 x.py", "nothing-like"], 64, "nothing-like: there is no such file, and no scenario of that name"),
+    (["help", "rn"], 64, "did you mean 'run'?"),
 ])
 def test_bad_usage(words, status, says):
     ran = run(*words)
@@ -522,3 +525,20 @@ def test_the_engines_are_compared(picklock):
     counts = [re.sub(r"in [\d.]+ s", "", ran.out) for ran in (one, same, other)]
     assert counts[0].startswith("3000 histories of seed 3") and counts[0] == counts[1] != counts[2]
     assert picklock("selftest", "--seed", "0").status == 64 and picklock("selftest", "more").status == 64
+
+
+def test_a_scenario_goes_by_its_name_from_any_folder(tmp_path):
+    named = run("run", "late-grant", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path, cwd=tmp_path)
+    filed = run("run", ROOT / "scenarios" / "late-grant.yaml", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path, cwd=tmp_path)
+    assert named.status == filed.status == 0 and named.out.splitlines()[:-1] == filed.out.splitlines()[:-1] != [], named
+
+
+def test_help_and_version_are_commands_too():
+    assert run("help", "run").out == run("run", "--help").out != "" and run("help").out == run("--help").out
+    assert run("version").out == run("--version").out != ""
+
+
+def test_minutes_have_two_names():
+    for word in ("1min", "1m"):
+        ran = run("explore", "--scheme", "setnx-del", "--fault", "none", "--clients", "2", "--budget", word)
+        assert ran.status == 0, ran

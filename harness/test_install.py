@@ -36,6 +36,7 @@ def options_of(command):
 def test_it_works_from_any_folder(installed, tmp_path):
     """With its own scenarios, its own libraries for the clocks of servers and of workers."""
     assert call(installed, "list", "scenarios", cwd=tmp_path).stdout.count("\n  ") > 40
+    assert {path.name for path in (installed / "share" / "picklock" / "action").iterdir()} >= {"action.yml", "install.sh", "run.sh"}
     played = call(installed, "run", "--scheme", "set-nx-px-cad", cwd=tmp_path)
     assert played.returncode == 0 and " 0 not, 0 unknown" in played.stdout, played.stdout + played.stderr
     once = call(installed, "test", "--once", f"/usr/bin/python3 '{installed}/share/picklock/workers/naive_lock.py'", cwd=tmp_path)
@@ -128,7 +129,8 @@ def test_wrong_words_are_refused():
 
 
 def said_of(ran, subject):
-    return next(line for line in ran.out.splitlines() if line[9:].startswith(subject))
+    """Its line, with those that go on from it."""
+    return next(line for line in ran.out.replace("\n" + 24 * " ", " ").splitlines() if line[9:].startswith(subject))
 
 
 def test_doctor_finds_this_machine_fit():

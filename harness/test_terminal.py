@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -13,6 +14,7 @@ COMMANDS = {
     "run": ["run", "--on", "sim", *SCENARIOS],
     "explore": ["explore", "--scheme", "set-nx-ex-del,redlock", "--clients", "2", "--rounds", "1", "--fault", "none,slow-work,lose-reply", "--witness"],
     "stress": ["stress", "--duration", "200ms", "--clients", "6", "--locks", "1"],
+    "list": ["list"],
 }
 
 
@@ -26,7 +28,7 @@ def printed(columns, words, cwd):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_line_is_wider_than_the_terminal(tmp_path, command, columns):
     """But for words that cannot be broken: paths and commands to be copied."""
-    text = printed(columns, COMMANDS[command] + ([] if command == "explore" else ["--out", tmp_path]), ROOT)
+    text = printed(columns, COMMANDS[command] + (["--out", tmp_path] if command in ("run", "stress") else []), ROOT)
     assert len(text.splitlines()) > 10
     wide = [line for line in text.splitlines() if len(line) > columns and "report: " not in line]
     assert not wide, text
@@ -36,6 +38,17 @@ def test_what_stands_below_is_what_stood_beside():
     """The words are the same at 60 columns and at 200: only where they stand differs."""
     narrow, wide = (printed(columns, COMMANDS["explore"][:-1], ROOT) for columns in (60, 200))
     assert narrow.split() == wide.split() and len(narrow.splitlines()) > len(wide.splitlines())
+
+
+@pytest.mark.parametrize("words, stream", [(["doctor"], "stdout"), (["stress", "--scheme", "set-nx-px-cad-empty-token", "--duration", "1200ms",
+                                                                     "--clients", "6", "--fail-on", "never"], "stderr")])
+def test_what_is_said_meanwhile_fits_too(tmp_path, words, stream):
+    """Also the line that is written over: one that is too long would stay. Paths cannot be broken."""
+    other = "stdout" if stream == "stderr" else "stderr"
+    done, said = in_a_terminal([PICKLOCK, *words], 60, stream, cwd=tmp_path, **{other: subprocess.DEVNULL})
+    lines = re.split("\n|\r\x1b\\[K", said)
+    assert done.returncode in (0, 2) and len(lines) > 3 and (stream == "stdout" or "s, " in said and "operations" in said), said
+    assert all(len(line) <= 60 or "/" in line for line in lines), said
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
@@ -99,3 +112,14 @@ def test_a_stress_run_tells_how_far_it_is_in_json():
 def test_another_progress_is_refused():
     refused = run(*LONG, "--progress", "jsn")
     assert refused.status == 64 and "--progress wants words, json or none, not 'jsn'; did you mean 'json'?" in refused.err
+
+
+def test_a_manual_page_is_shown_on_a_terminal_and_written_elsewhere():
+    """Where there is no man(1), it is written as it is."""
+    page = run("man", "run").out
+    assert page.startswith(".TH picklock-run 1")
+    shown = in_a_terminal([PICKLOCK, "man", "run"], 80, stderr=subprocess.DEVNULL, env={**os.environ, "MANPAGER": "cat", "PAGER": "cat"})[1]
+    without = in_a_terminal([PICKLOCK, "man", "run"], 80, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": "/nowhere"})[1]
+    assert without == page
+    if shutil.which("man"):
+        assert ".TH" not in shown and "SYNOPSIS" in re.sub(".\b|\x1b\\[[0-9;]*m", "", shown), shown

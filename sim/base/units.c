@@ -13,7 +13,8 @@
 static const struct time_unit {
     const char *name;
     int64_t us;
-} units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000}, {"h", 3600000000}};
+} units[] = {{"us", 1},       {"ms", 1000},      {"s", 1000000},
+             {"m", 60000000}, {"min", 60000000}, {"h", 3600000000}};
 enum { UNITS_COUNT = sizeof units / sizeof units[0] };
 
 static const int64_t duration_max_us = 100 * (int64_t)3600000000;
@@ -50,7 +51,7 @@ enum fail units_read_duration(const char *text, int64_t *us, struct failure *fai
     const struct time_unit *unit = unit_named(at);
     if (!unit)
         return failure_set(failure, FAIL_INPUT,
-                           "'%.40s' has %s%.20s%s; a duration ends in us, ms, s, m or h", text,
+                           "'%.40s' has %s%.20s%s; a duration ends in us, ms, s, min or h", text,
                            *at ? "the unknown unit '" : "no unit", at, *at ? "'" : "");
     if (whole > duration_max_us / unit->us)
         return failure_set(failure, FAIL_INPUT, "'%.40s' is longer than 100h", text);

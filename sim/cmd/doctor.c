@@ -43,6 +43,8 @@ enum found {
     FOUND_BAD,  /* nothing real can be run */
 };
 
+enum { SAYS_AT = 24 }; /* a column */
+
 struct doctor {
     const char *redis_server;
     bool is_bad;
@@ -58,10 +60,10 @@ say(struct doctor *doctor, enum found found, const char *subject, const char *fo
     if (vasprintf(&words, format, values) < 0)
         words = memory_text(format);
     va_end(values);
-    char *clean = text_clean(words);
-    printf("%-8s %-14s %s\n", marks[found], subject, clean);
+    char name[64];
+    snprintf(name, sizeof name, "%-8s %-14s ", marks[found], subject);
+    text_print_beside(stdout, name, words, SAYS_AT);
     fflush(stdout);
-    free(clean);
     free(words);
     doctor->is_bad |= found == FOUND_BAD;
 }

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include "base/memory.h"
 #include "base/place.h"
 #include "base/suggest.h"
 #include "explore/search/explore.h"
@@ -12,6 +13,7 @@
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -143,30 +145,40 @@ static const struct {
                 {"causes", list_causes},   {"scenarios", list_scenarios}};
 enum { SECTIONS_COUNT = sizeof sections / sizeof sections[0] };
 
-enum { NAME_COLUMNS = 30 };
+/* Where there is no room beside a name, what it is stands below it. */
+enum { NAME_COLUMNS = 33, BELOW_COLUMNS = 6, WIDE_COLUMNS = 80 };
+
+static void print_row(const json_t *row)
+{
+    const char *name = json_string_value(json_object_get(row, "name"));
+    const char *summary = json_string_value(json_object_get(row, "summary"));
+    const char *strikes = json_string_value(json_object_get(row, "strikes"));
+    const char *source = json_string_value(json_object_get(row, "source"));
+    const bool is_wide = text_room(stdout) >= WIDE_COLUMNS;
+    const int indent = is_wide ? NAME_COLUMNS : BELOW_COLUMNS;
+    char *named = memory_format("  %s", name);
+    char *says = strikes ? memory_format("%s: %s", strikes, summary) : memory_text(summary);
+    if (is_wide) {
+        text_print_beside(stdout, named, says, indent);
+    } else {
+        text_format(stdout, TEXT_PLAIN, "  %s\n", name);
+        text_print_wrapped(stdout, says, indent, text_room(stdout));
+    }
+    free(says);
+    free(named);
+    if (!source || !*source)
+        return;
+    says = memory_format("from: %s", source);
+    text_print_wrapped(stdout, says, indent, text_room(stdout));
+    free(says);
+}
 
 static void print_rows(const char *title, const json_t *rows)
 {
     size_t i;
     json_t *row;
     printf("%s\n", title);
-    json_array_foreach(rows, i, row)
-    {
-        const char *name = json_string_value(json_object_get(row, "name"));
-        const char *summary = json_string_value(json_object_get(row, "summary"));
-        const char *strikes = json_string_value(json_object_get(row, "strikes"));
-        const char *source = json_string_value(json_object_get(row, "source"));
-        int pad = NAME_COLUMNS - text_width(name);
-        text_format(stdout, TEXT_PLAIN, "  %s", name);
-        printf("%*s ", pad > 0 ? pad : 0, "");
-        if (strikes)
-            printf("%-7s ", strikes);
-        text_format(stdout, TEXT_PLAIN, "%s\n", summary);
-        if (source && *source) {
-            printf("%*s", NAME_COLUMNS + 2, "");
-            text_format(stdout, TEXT_PLAIN, " from: %s\n", source);
-        }
-    }
+    json_array_foreach(rows, i, row) print_row(row);
     printf("\n");
 }
 

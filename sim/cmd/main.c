@@ -126,11 +126,10 @@ static int overview(FILE *out, int status)
                   "Tries to break a Redis lock before production does.\n\n");
     for (int i = 0; i < CMDS_COUNT; i++)
         fprintf(made, "  %-10s  %s\n", cmd_rows[i].name, cmd_rows[i].words);
-    fprintf(
-        made,
-        "\n`picklock COMMAND --help` lists the options of a command, `picklock --version` says\n"
-        "which picklock this is. Exit status:\n%s",
-        cmd_statuses);
+    fprintf(made,
+            "\n`picklock help COMMAND` lists the options of a command, `picklock --version` says\n"
+            "which picklock this is. Exit status:\n%s",
+            cmd_statuses);
     (void)fclose(made);
     help_text_print(out, text);
     free(text);
@@ -152,27 +151,36 @@ const struct cmd_row *cmd_row_named(const char *name)
     return NULL;
 }
 
+static int help_of(const char *command)
+{
+    const struct cmd_row *row = cmd_row_named(command);
+    if (!row)
+        return FAIL_INPUT;
+    char *text = memory_format("usage: picklock %s %s\n\n%s\n%s", row->name, row->usage, row->words,
+                               row->help);
+    help_text_print(stdout, text);
+    free(text);
+    return FAIL_NONE;
+}
+
 static int run_command(int argc, char **argv)
 {
     secrets_hide(argc, argv);
     if (argc < 2)
         return overview(stderr, FAIL_INPUT);
+    if (!strcmp(argv[1], "help") && argc > 2)
+        return help_of(argv[2]);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
         return overview(stdout, FAIL_NONE);
-    if (!strcmp(argv[1], "--version")) {
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
         printf("picklock %s\n", PICKLOCK_VERSION);
         return FAIL_NONE;
     }
     const struct cmd_row *row = cmd_row_named(argv[1]);
     if (!row)
         return FAIL_INPUT;
-    if (asks_for_help(argc - 2, argv + 2)) {
-        char *text = memory_format("usage: picklock %s %s\n\n%s\n%s", row->name, row->usage,
-                                   row->words, row->help);
-        help_text_print(stdout, text);
-        free(text);
-        return FAIL_NONE;
-    }
+    if (asks_for_help(argc - 2, argv + 2))
+        return help_of(argv[1]);
     cmd_line.words = memory_new((size_t)argc, sizeof *argv);
     memcpy(cmd_line.words, argv + 1, (size_t)argc * sizeof *argv);
     cmd_line.count = argc - 1;

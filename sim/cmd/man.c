@@ -7,13 +7,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 const char cmd_man_help[] =
     "\n"
     "  COMMAND                the page of this command (default: of the program)\n"
     "\n"
-    "Read it with `picklock man run | man -l -`; `make install` writes all of them.\n";
+    "On a terminal man(1) shows it, where there is one; `make install` writes all of them.\n";
 /* clang-format on */
 
 /* No character of the text does more than stand there: a point or an apostrophe at the start of a
@@ -89,6 +90,31 @@ static void print_program(void)
     print_statuses();
 }
 
+/* Of the command; NULL: of the program. */
+static void print_page(const struct cmd_row *row)
+{
+    if (row)
+        print_command(row);
+    else
+        print_program();
+}
+
+/* On a terminal man(1) shows it, where there is one; false: there is none, and nothing was shown.
+ */
+static bool show(const struct cmd_row *row)
+{
+    FILE *pager = popen("exec man -l - 2>/dev/null", "w");
+    const int terminal = dup(STDOUT_FILENO);
+    if (!pager || terminal < 0 || dup2(fileno(pager), STDOUT_FILENO) < 0)
+        return false;
+    print_page(row);
+    (void)fflush(stdout);
+    clearerr(stdout); /* a reader that has left early */
+    (void)dup2(terminal, STDOUT_FILENO);
+    (void)close(terminal);
+    return pclose(pager) == 0;
+}
+
 int cmd_man(int argc, char **argv)
 {
     struct failure failure = {0};
@@ -97,13 +123,10 @@ int cmd_man(int argc, char **argv)
         return cmd_failed(&failure);
     if (operands > 1)
         return cmd_refuse("man takes one command, not %d", operands);
-    if (operands == 0) {
-        print_program();
-        return FAIL_NONE;
-    }
-    const struct cmd_row *row = cmd_row_named(argv[1]);
-    if (!row)
+    const struct cmd_row *row = operands ? cmd_row_named(argv[1]) : NULL;
+    if (operands && !row)
         return FAIL_INPUT;
-    print_command(row);
+    if (!isatty(STDOUT_FILENO) || !show(row))
+        print_page(row);
     return FAIL_NONE;
 }

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/place.h"
+#include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "scenario/interpreter.h"
@@ -10,6 +11,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- reading --- */
 
@@ -45,6 +47,63 @@ static int leave_out_matrix(char **paths, int count, int was_named)
     return kept;
 }
 
+/* The scenarios of that folder, or the one of that name. */
+static bool find_in(const char *folder, const char *name, glob_t *found, int flags)
+{
+    char *pattern = memory_format("%s/%s.yaml", folder, name);
+    const bool is_there = glob(pattern, flags, NULL, found) == 0;
+    free(pattern);
+    return is_there;
+}
+
+/* A word that is no file here may be a scenario's name: the caller frees the path. NULL: it is
+ * none either. */
+static char *path_named(const char *name)
+{
+    char folder[PLACE_BYTES];
+    char *path = memory_format("scenarios/%s.yaml", name);
+    if (access(path, R_OK) != 0 && place_shared("scenarios", folder)) {
+        free(path);
+        path = memory_format("%s/%s.yaml", folder, name);
+    }
+    if (access(path, R_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static enum fail refuse_name(const char *name, struct failure *failure)
+{
+    char folder[PLACE_BYTES], suggestion[SUGGEST_BYTES];
+    glob_t found = {0};
+    int flags = find_in("scenarios", "*", &found, 0) ? GLOB_APPEND : 0;
+    if (place_shared("scenarios", folder))
+        (void)find_in(folder, "*", &found, flags);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *base = strrchr(found.gl_pathv[i], '/') + 1;
+        *strrchr(base, '.') = '\0';
+        memmove(found.gl_pathv[i], base, strlen(base) + 1);
+    }
+    const char *nearest =
+        suggest_nearest(name, (const char *const *)found.gl_pathv, found.gl_pathc);
+    failure_set(failure, FAIL_INPUT, "%s: there is no such file, and no scenario of that name%s",
+                name, suggest_words(nearest, "; `picklock list scenarios` lists them", suggestion));
+    globfree(&found);
+    return failure->code;
+}
+
+static enum fail read_one(const char *path, struct scenario **scenario, struct failure *failure)
+{
+    if (strchr(path, '/') || access(path, F_OK) == 0)
+        return scenario_read(path, scenario, failure);
+    char *named = path_named(path);
+    if (!named)
+        return refuse_name(path, failure);
+    const enum fail fail = scenario_read(named, scenario, failure);
+    free(named);
+    return fail;
+}
+
 /* Reads every scenario before anything runs, so that all that is wrong is said at once. */
 static enum fail read_all(char **paths, int count, struct scenario **scenarios,
                           struct failure *failure)
@@ -52,7 +111,8 @@ static enum fail read_all(char **paths, int count, struct scenario **scenarios,
     struct failure one;
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < count; i++) {
-        if (!scenario_read(paths[i], &scenarios[i], &one))
+        one = (struct failure){0};
+        if (!read_one(paths[i], &scenarios[i], &one))
             continue;
         if (fail)
             cmd_failed(failure);

@@ -294,12 +294,16 @@ static void show_progress(void *context, const struct stress_progress *progress)
     }
     if (!is_terminal && elapsed_s > 1 && elapsed_s % HEARTBEAT_S != 0)
         return;
+    char *line = memory_format(
+        "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, p99 %s, %s%s",
+        (const char *)context, elapsed_s, progress->operations, progress->grants,
+        units_print_ms(progress->p99_us, p99), progress->violations ? "violated: " : "",
+        progress->violations ? progress->violations : "nothing violated");
     fputs(is_terminal ? "\r\033[K" : "", stderr);
-    text_format(stderr, TEXT_PLAIN,
-                "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, p99 %s, %s%s",
-                (const char *)context, elapsed_s, progress->operations, progress->grants,
-                units_print_ms(progress->p99_us, p99), progress->violations ? "violated: " : "",
-                progress->violations ? progress->violations : "nothing violated");
+    if (text_columns(stderr)) /* a second line would stay */
+        line[text_fitting(line, text_columns(stderr) - 1, 0)] = '\0';
+    text_print(stderr, TEXT_PLAIN, line);
+    free(line);
     fputs(is_terminal ? "" : "\n", stderr);
 }
 
@@ -325,20 +329,27 @@ static void show_rates(const struct stress_options *stress)
                  {stress->drift_ppm, 0, "of clocks drift"},
                  {stress->server_drift_ppm, 0, "of servers' clocks drift"}};
     char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
-    text_print(stderr, TEXT_PLAIN, stress->scheme->name);
-    fprintf(stderr, ": %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->clients,
-            units_plural(stress->clients), stress->locks, units_plural(stress->locks),
+    char *text = NULL;
+    size_t size;
+    FILE *made = open_memstream(&text, &size);
+    if (!made)
+        return;
+    fprintf(made, "%s: %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->scheme->name,
+            stress->clients, units_plural(stress->clients), stress->locks,
+            units_plural(stress->locks),
             units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
             stress->seed);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (i > 4 && rates[i].ppm == 0)
             continue;
-        fprintf(stderr, "; %u.%02u%% %s", rates[i].ppm / 10000, rates[i].ppm / 100 % 100,
+        fprintf(made, "; %u.%02u%% %s", rates[i].ppm / 10000, rates[i].ppm / 100 % 100,
                 rates[i].what);
         if (rates[i].us)
-            fprintf(stderr, " (about %s)", units_print_duration(rates[i].us, length));
+            fprintf(made, " (about %s)", units_print_duration(rates[i].us, length));
     }
-    fprintf(stderr, "\n");
+    (void)fclose(made);
+    text_print_wrapped(stderr, text, 0, text_room(stderr));
+    free(text);
 }
 
 /* Of a run that was cut short the figures count, and that it was: it is not one of those done. */

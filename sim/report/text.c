@@ -219,26 +219,43 @@ size_t text_fitting(const char *text, int columns, size_t from)
     return (size_t)((*at && *at != ' ' && blank ? blank : at) - text);
 }
 
-void text_print_wrapped(FILE *out, const char *text, int indent, int columns)
+/* column: so many stand on the line already. */
+static void wrap(FILE *out, const char *text, int column, int indent, int columns)
 {
     const int there = text_columns(out);
     if (there && there < columns)
         columns = there;
     char *clean = text_clean(text), *rest = clean, *word;
-    int column = 0;
+    bool has_word = column > indent;
     while ((word = strsep(&rest, " \n"))) {
         int width = text_width(word);
         if (!width)
             continue;
-        if (column && column + 1 + width > columns) {
+        if (has_word && column + 1 + width > columns) {
             fputc('\n', out);
             column = 0;
+            has_word = false;
         }
-        column += fprintf(out, "%*s", column ? 1 : indent, "");
+        if (has_word || column < indent)
+            column += fprintf(out, "%*s", has_word ? 1 : indent - column, "");
         fputs(word, out);
         column += width;
+        has_word = true;
     }
     if (column)
         fputc('\n', out);
+    free(clean);
+}
+
+void text_print_wrapped(FILE *out, const char *text, int indent, int columns)
+{
+    wrap(out, text, 0, indent, columns);
+}
+
+void text_print_beside(FILE *out, const char *name, const char *text, int indent)
+{
+    char *clean = text_clean(name);
+    fputs(clean, out);
+    wrap(out, text, text_width(clean), indent, text_room(out));
     free(clean);
 }

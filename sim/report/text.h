@@ -37,6 +37,9 @@ int text_room(FILE *out);
  * indent blanks, broken at blanks. */
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns);
 
+/* The name, and beside it, behind indent columns, the text, as wide as there is room for. */
+void text_print_beside(FILE *out, const char *name, const char *text, int indent);
+
 /* A copy with nothing but valid characters, line ends kept: for JSON. NULL stays NULL. The caller
  * frees. */
 char *text_clean(const char *text);

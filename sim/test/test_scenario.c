@@ -93,7 +93,7 @@ static void the_whole_message_with_its_caret(void **state)
     const char *text = "name: a\nsource: x\nlease: 300\nclients: [A]\n" STEPS EXPECT;
     assert_string_equal(refusal(text, strlen(text)),
                         ":3:8: 'lease' wants a duration such as 250ms or 10s: '300' has no unit; "
-                        "a duration ends in us, ms, s, m or h\n"
+                        "a duration ends in us, ms, s, min or h\n"
                         "  lease: 300\n"
                         "         ^\n"
                         "  did you mean '300ms'?");
