@@ -37,6 +37,10 @@ void follower_tell(struct follower *follower, char *words)
             free(words);
             return;
         }
+    if (followed->count == FOLLOWED_MAX) {
+        free(words);
+        return;
+    }
     followed->differences = memory_resize(followed->differences, (size_t)followed->count + 1,
                                           sizeof *followed->differences);
     followed->differences[followed->count++] = words;

@@ -22,6 +22,8 @@
 #include "scenario/interpreter.h"
 #include "scenario/schedule.h"
 
+enum { FOLLOWED_MAX = 64 }; /* differences: nobody reads more of them */
+
 /* What was done otherwise, each once, as "A's release sends EVAL to server 1, not DEL". */
 struct followed {
     char **differences; /* owned */
