@@ -46,6 +46,8 @@ const char cmd_stress_help[] =
     "  --refuse RATE          part of the commands whose server refuses connections (default 0%)\n"
     "  --refuse-time TIME     mean length of such a refusal (default a lease)\n"
     "  --flush-all RATE       part of the commands whose server loses all keys first, by FLUSHALL\n"
+    "  --client-kill RATE     part of the commands whose server ends all connections first, by\n"
+    "                         CLIENT KILL\n"
     "                         (default 0%; not with --redis)\n"
     "  --pause-after-grant RATE   part of the grants behind which the client stalls at once\n"
     "  --stall-in-release RATE    part of the releases that stall between two of their commands\n"
@@ -96,6 +98,7 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--drift", options->stress.drift_ppm},
                   {"--server-drift", options->stress.server_drift_ppm},
                   {"--flush-all", options->stress.flush_all_ppm},
+                  {"--client-kill", options->stress.client_kill_ppm},
                   {"--timeout", options->stress.timeout_us},
                   {"--hold", options->stress.hold.from_us || options->stress.hold.to_us},
                   {"--heal", options->stress.heal_us},
@@ -134,6 +137,7 @@ static enum fail check_direct(struct options *options, struct failure *failure)
                   {"--lose-request", is_said(stress->lose_request_ppm)},
                   {"--silence", stress->silence_ppm},
                   {"--refuse", stress->refuse_ppm},
+                  {"--client-kill", stress->client_kill_ppm},
                   {"--delay-past-lease", stress->delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
                   {"--real-time", options->choices.real_time}};
@@ -192,6 +196,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--refuse", OPTION_RATE, &stress->refuse_ppm, 0, 0},
         {"--refuse-time", OPTION_DURATION, &stress->refuse_us, 1, hour_us},
         {"--flush-all", OPTION_RATE, &stress->flush_all_ppm, 0, 0},
+        {"--client-kill", OPTION_RATE, &stress->client_kill_ppm, 0, 0},
         {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
         {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
@@ -323,6 +328,7 @@ static void show_rates(const struct stress_options *stress)
                  {stress->refuse_ppm, stress->refuse_us,
                   "of commands find their server refusing connections"},
                  {stress->flush_all_ppm, 0, "of commands find their server without keys"},
+                 {stress->client_kill_ppm, 0, "of commands find all connections ended"},
                  {stress->pause_after_grant_ppm, stress->pause_us, "of grants stall their client"},
                  {stress->stall_in_release_ppm, stress->pause_us, "of releases stall within"},
                  {stress->delay_past_lease_ppm, 0, "of commands are late by a lease to two"},
@@ -429,7 +435,9 @@ static enum fail stress_and_report(struct options *options, struct scheme_list *
     if ((!live.url && has_library) || options->stress.server_drift_ppm)
         live.steering = BENT_TIME;
     enum fail fail = live_new(&runner.live, &live, failure);
-    if (!fail && options->stress.flush_all_ppm && live_can(runner.live, CHOICE_FLUSH_ALL, failure))
+    if (!fail &&
+        ((options->stress.flush_all_ppm && live_can(runner.live, CHOICE_FLUSH_ALL, failure)) ||
+         (options->stress.client_kill_ppm && live_can(runner.live, CHOICE_CLIENT_KILL, failure))))
         fail = failure->code = FAIL_INPUT; /* it was asked for by name */
     if (!fail)
         fail = output_open(&options->output, &results, failure);

@@ -81,6 +81,7 @@ struct stress_options {
     uint32_t refuse_ppm; /* of commands: their server refuses connections for about refuse_us */
     int64_t refuse_us;
     uint32_t flush_all_ppm;    /* of commands: their server loses its keys; wants live_can() */
+    uint32_t client_kill_ppm;  /* of commands: their server ends all connections; the same */
     uint32_t drift_ppm;        /* of clients: their clocks gain, or lose, up to a tenth */
     uint32_t server_drift_ppm; /* of servers: theirs do, at least half as much; BENT_TIME only */
     /* Aimed: where a lock is most easily broken. */
@@ -116,6 +117,7 @@ enum struck {
     STRUCK_SILENCE,
     STRUCK_REFUSAL,
     STRUCK_FLUSH_ALL,
+    STRUCK_CLIENT_KILL,
     STRUCK_CLIENT_DRIFT,
     STRUCK_SERVER_DRIFT,
     STRUCK_AFTER_GRANT,

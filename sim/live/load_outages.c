@@ -1,5 +1,5 @@
 /* load_outages.c - servers that clients cannot reach for a while in a stress run: silent, or
- * refusing connections; and servers that lose their keys. See stress.h.
+ * refusing connections; and servers that lose their keys, or end all connections. See stress.h.
  *
  * A silent server executes nothing, and nothing of it reaches a client; its connections stay. One
  * that refuses has its connections reset, and nobody listens where clients connect: their attempts
@@ -39,6 +39,10 @@ void outage_draw(const struct load_request *request)
         queue->is_flush_due = true;
         return;
     }
+    if (request->strike == STRIKE_CLIENT_KILL) {
+        queue->is_kill_due = true;
+        return;
+    }
     queue->due = request->strike == STRIKE_REFUSAL ? REACH_REFUSED : REACH_SILENT;
     queue->due_us = 1 + request->delay_us;
 }
@@ -72,12 +76,18 @@ void outages_end(struct stress *stress)
     for (int i = 0; i < stress->options->servers; i++) {
         struct queue *queue = &stress->queues[i];
         queue->due = REACH_OPEN;
-        queue->is_flush_due = false;
+        queue->is_flush_due = queue->is_kill_due = false;
         if (queue->reach == REACH_OPEN)
             continue;
         timers_remove(&stress->timers, &queue->outage.timer);
         outage_ends(&queue->outage);
     }
+}
+
+static void reset_all(const struct queue *queue)
+{
+    for (int i = 0; i < queue->stress->options->clients; i++)
+        lanes_reset(&queue->stress->load_clients[i], queue->server);
 }
 
 static void refuse(struct queue *queue)
@@ -87,8 +97,7 @@ static void refuse(struct queue *queue)
     queue->has_refused = true;
     if (live_refuse(stress->live, queue->server, &why))
         doubt(stress, &why);
-    for (int i = 0; i < stress->options->clients; i++)
-        lanes_reset(&stress->load_clients[i], queue->server);
+    reset_all(queue);
 }
 
 /* Told only when it is shown that the keys are gone. */
@@ -108,10 +117,31 @@ static void flush_due(struct queue *queue)
     write_outage(queue, FAULT_FLUSH_ALL);
 }
 
+/* Told only when the server says that it has ended some; of those that nobody uses any more it may
+ * have ended others. */
+static void kill_due(struct queue *queue)
+{
+    struct stress *stress = queue->stress;
+    struct failure why;
+    const bool is_due = queue->is_kill_due && !stress->is_ending;
+    queue->is_kill_due = false;
+    if (!is_due)
+        return;
+    if (servers_kill_clients(&stress->live->servers, queue->server, 1, &why)) {
+        doubt(stress, &why);
+        return;
+    }
+    stress->struck[STRUCK_CLIENT_KILL]++;
+    write_outage(queue, FAULT_CLIENT_KILL);
+    reset_all(queue);
+}
+
 void outage_begin_due(struct queue *queue)
 {
     if (queue->is_flush_due)
         flush_due(queue);
+    if (queue->is_kill_due)
+        kill_due(queue);
     const enum server_reach due = queue->due;
     struct stress *stress = queue->stress;
     queue->due = REACH_OPEN;

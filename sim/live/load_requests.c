@@ -74,7 +74,7 @@ void load_request_dequeue(struct load_request *request)
 static bool may_join(const struct stress *stress, const struct queue *queue, int server)
 {
     return stress->live->endpoints[server].order && queue->due == REACH_OPEN &&
-           !queue->is_flush_due;
+           !queue->is_flush_due && !queue->is_kill_due;
 }
 
 void load_requests_pump(struct stress *stress, int server)
@@ -154,7 +154,7 @@ static void arrived(struct exchange *exchange)
         load_request_fault(request, FAULT_LOSE_REQUEST, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
     } else if (request->strike == STRIKE_SILENCE || request->strike == STRIKE_REFUSAL ||
-               request->strike == STRIKE_FLUSH_ALL) {
+               request->strike == STRIKE_FLUSH_ALL || request->strike == STRIKE_CLIENT_KILL) {
         outage_draw(request);
         enqueue(request);
     } else if (request->strike == STRIKE_DELAY_BEFORE ||
@@ -373,6 +373,7 @@ static void draw_strike(struct load_request *request)
     const uint64_t silence = delay + options->silence_ppm;
     const uint64_t refuse = silence + options->refuse_ppm;
     const uint64_t late = refuse + options->delay_past_lease_ppm;
+    const uint64_t flush = late + options->flush_all_ppm;
     if (part < lost)
         request->strike = STRIKE_REQUEST;
     else if (part < reply)
@@ -385,8 +386,10 @@ static void draw_strike(struct load_request *request)
         request->strike = STRIKE_REFUSAL;
     else if (part < late)
         request->strike = drawn >> 63 ? STRIKE_PAST_LEASE_BEFORE : STRIKE_PAST_LEASE_AFTER;
-    else if (part < late + options->flush_all_ppm)
+    else if (part < flush)
         request->strike = STRIKE_FLUSH_ALL;
+    else if (part < flush + options->client_kill_ppm)
+        request->strike = STRIKE_CLIENT_KILL;
     request->delay_us =
         stress_spread(drawn >> 20, request->strike == STRIKE_SILENCE   ? options->silence_us
                                    : request->strike == STRIKE_REFUSAL ? options->refuse_us

@@ -55,10 +55,14 @@ static void accepted(struct read_follower *follower, const struct read_row *row)
 {
     struct port *port = &follower->ports[row->port];
     port->accepted = row->connection;
-    if (!port->stream || port->stream->number)
+    if (!port->stream || port->stream->read)
         return;
+    /* One that was ended before it had joined may have left its number for this one. Or this one is
+     * ended, and the next has not joined yet: it finds the number, too. */
+    const bool is_first = !port->stream->number;
     port->stream->number = row->connection;
-    port->accepted = 0;
+    if (is_first)
+        port->accepted = 0;
 }
 
 /* False: there is none now. */

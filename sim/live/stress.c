@@ -347,6 +347,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     const struct stress_options *options = stress->options;
     int64_t connections_max = 0;
     assert(!options->flush_all_ppm || !live_can(stress->live, CHOICE_FLUSH_ALL, failure));
+    assert(!options->client_kill_ppm || !live_can(stress->live, CHOICE_CLIENT_KILL, failure));
     if (has_room(options, &connections_max, failure))
         return failure->code;
     stress->connections_max = (int)connections_max;

@@ -55,6 +55,7 @@ struct load_request {
         STRIKE_SILENCE,
         STRIKE_REFUSAL,
         STRIKE_FLUSH_ALL,
+        STRIKE_CLIENT_KILL,
         STRIKE_DELAY_BEFORE,
         STRIKE_DELAY_AFTER,
         STRIKE_PAST_LEASE_BEFORE,
@@ -107,6 +108,7 @@ struct queue {
     enum server_reach due;    /* not open: begins when nothing is with the server, */
     int64_t due_us;           /* and lasts so long */
     bool is_flush_due;        /* loses its keys, when nothing is with the server */
+    bool is_kill_due;         /* ends all connections then */
     bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;

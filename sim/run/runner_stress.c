@@ -49,10 +49,10 @@ static char *cut_short(const struct stress_options *options, const struct stress
 static bool wants_faults(const struct stress_options *options)
 {
     return options->server_drift_ppm || options->silence_ppm || options->refuse_ppm ||
-           options->flush_all_ppm || options->drift_ppm || options->pause_ppm ||
-           options->delay_ppm || options->pause_after_grant_ppm || options->stall_in_release_ppm ||
-           options->delay_past_lease_ppm || options->lose_reply_ppm || options->lose_request_ppm ||
-           options->crash_ppm;
+           options->flush_all_ppm || options->client_kill_ppm || options->drift_ppm ||
+           options->pause_ppm || options->delay_ppm || options->pause_after_grant_ppm ||
+           options->stall_in_release_ppm || options->delay_past_lease_ppm ||
+           options->lose_reply_ppm || options->lose_request_ppm || options->crash_ppm;
 }
 
 /* What was asked for, and never came: nothing says how the scheme would have stood it. */
@@ -66,6 +66,9 @@ static const char *never_struck(const struct stress_options *options,
         return "no server refused connections: a longer run, or a higher rate, may find something";
     if (options->flush_all_ppm && !struck[STRUCK_FLUSH_ALL])
         return "no server lost its keys: a longer run, or a higher rate, may find something";
+    if (options->client_kill_ppm && !struck[STRUCK_CLIENT_KILL])
+        return "no server ended its connections: a longer run, or a higher rate, may find "
+               "something";
     if (options->drift_ppm && !struck[STRUCK_CLIENT_DRIFT])
         return "no client's clock drifted: a higher rate, or another seed, may find something";
     if (options->server_drift_ppm && !struck[STRUCK_SERVER_DRIFT])

@@ -183,6 +183,61 @@ static void lost_keys_are_counted(void **state)
     assert_int_equal(outcome.struck[STRUCK_FLUSH_ALL], summary.faults[CHOICE_FLUSH_ALL]);
 }
 
+/* --- servers that end all connections --- */
+
+/* Every end is told, and nothing of it costs a safe lock its safety. */
+static void ended_connections_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme;
+        int servers;
+    } rows[] = {{"set-nx-px-cad", 1}, {"watch-multi-del", 1}, {"redlock", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = short_leases(scheme_named(rows[i].scheme));
+        struct stress_outcome outcome;
+        options.servers = rows[i].servers;
+        options.duration_us = SECOND_US / 2;
+        options.client_kill_ppm = 20000;
+        runs(&options, &outcome);
+        assert_true(outcome.struck[STRUCK_CLIENT_KILL] > 0 && outcome.doubt.code == FAIL_NONE);
+        assert_int_equal(outcome.struck[STRUCK_CLIENT_KILL], summary.faults[CHOICE_CLIENT_KILL]);
+        assert_true(summary.faults[CHOICE_GIVE_UP] >= summary.faults[CHOICE_CLIENT_KILL]);
+    }
+}
+
+static void safe_locks_survive_ended_connections(void **state)
+{
+    (void)state;
+    struct stress_options options = short_leases(scheme_named("set-nx-px-cad"));
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters = {0};
+    options.client_kill_ppm = 10000;
+    for (int i = 0; i < RUNS_MAX && summary.faults[CHOICE_CLIENT_KILL] < 3; i++) {
+        options.seed++;
+        checks_agree(&options, findings, &counters);
+        expect_no_blame(findings);
+    }
+    assert_true(summary.faults[CHOICE_CLIENT_KILL] >= 3 && counters.grants > 0);
+}
+
+/* An acquire whose connection went may have been granted. */
+static void ended_connections_taken_for_answers_are_found(void **state)
+{
+    (void)state;
+    struct stress_options options = short_leases(&scheme_refused_is_taken);
+    struct finding finding;
+    options.timeout_us = options.lease_us = 20 * SECOND_US;
+    assert_int_equal(truth_of(&options, &finding), VERDICT_HOLDS);
+    options.client_kill_ppm = 10000;
+    /* Others than the acquire's may be lost: whose fault that is, is another question. */
+    bool is_found = false;
+    for (int j = 0; j < RUNS_MAX && !is_found; j++)
+        is_found = truth_of(&options, &finding) == VERDICT_VIOLATED &&
+                   cause_blame(finding.cause) == BLAME_SCHEME;
+    assert_true(is_found);
+}
+
 /* --- servers' clocks --- */
 
 static struct live *bent;
@@ -271,6 +326,9 @@ int main(void)
         cmocka_unit_test(errors_taken_for_answers_are_found),
         cmocka_unit_test(lost_keys_let_others_in),
         cmocka_unit_test(lost_keys_are_counted),
+        cmocka_unit_test(ended_connections_are_told),
+        cmocka_unit_test(safe_locks_survive_ended_connections),
+        cmocka_unit_test(ended_connections_taken_for_answers_are_found),
         cmocka_unit_test(a_fast_server_ends_leases_early),
         cmocka_unit_test(a_server_that_does_not_drift_is_told),
     };

@@ -323,6 +323,24 @@ static void another_connection_of_the_port_is_told_apart(void **state)
     assert_next(order, NULL, 0);
 }
 
+/* A connection that was ended before anybody knew of it leaves its number behind. */
+static void one_that_never_joined_is_not_taken_for_the_next(void **state)
+{
+    struct read_order *order = *state;
+    struct line next, third;
+    accepts(5, 1);
+    line_join(&next, order, 5);
+    accepts(5, 2);
+    reads(5, 2, 10);
+    assert_next(order, &next.exchanges[0], 3);
+    read_order_leave(order, &next.connection);
+    line_join(&third, order, 5);
+    accepts(5, 3);
+    reads(5, 3, 20);
+    assert_next(order, &third.exchanges[0], 5);
+    assert_next(order, &third.exchanges[1], 5);
+}
+
 static void who_leaves_is_not_waited_for(void **state)
 {
     struct read_order *order = *state;
@@ -382,6 +400,8 @@ int main(void)
     };
     const struct CMUnitTest by_rows[] = {
         cmocka_unit_test_setup_teardown(a_command_is_executed_where_it_is_complete, rows_begin,
+                                        rows_end),
+        cmocka_unit_test_setup_teardown(one_that_never_joined_is_not_taken_for_the_next, rows_begin,
                                         rows_end),
         cmocka_unit_test_setup_teardown(another_connection_of_the_port_is_told_apart, rows_begin,
                                         rows_end),
