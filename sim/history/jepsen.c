@@ -248,7 +248,7 @@ static enum fail check_other(struct jepsen_reader *reader, struct jepsen_lock *l
                     : failure_set(failure, FAIL_UNKNOWN,
                                   "process %" PRId64 " releases, or meets the release of, a lock "
                                   "that somebody else acquired, while other operations are under "
-                                  "way: which lock that was cannot be told, so nothing is "
+                                  "way: which lock that was cannot be told, so nothing more is "
                                   "concluded; where only the owner may release, --model "
                                   "owner-mutex judges that",
                                   op->process);
@@ -268,7 +268,7 @@ static enum fail check_successor(struct jepsen_reader *reader, const struct jeps
     return failure_set(failure, FAIL_UNKNOWN,
                        "process %" PRId64 " %s a lock that it was not granted: it may go on for "
                        "process %" PRId64 ", which ended in :info (%" PRId64 " = %" PRId64
-                       " + %" PRId64 "), and have it from there, so nothing is concluded%s",
+                       " + %" PRId64 "), and have it from there, so nothing more is concluded%s",
                        op->process, op->op == OP_RELEASE ? "releases" : "renews", before,
                        op->process, before, op->process - before,
                        reader->threads.concurrency

@@ -91,7 +91,9 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
     const bool is_cut = follow && follow->ended && history_source_was_cut(source);
     if (is_cut)
         results_note(results, memory_format("The history is not whole: %s.", follow->ended));
-    if (!fail || is_cut) {
+    /* Where what happened cannot be told: what was violated before is. */
+    const char *ended = is_cut ? follow->ended : fail == FAIL_UNKNOWN ? failure->text : NULL;
+    if (!fail || ended) {
         fail = FAIL_NONE;
         struct finding findings[PROPERTY_COUNT];
         struct result_row *row = results_add(results);
@@ -99,8 +101,7 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         name_row(row, &head);
         row->is_inferred = is_inferred;
         const char *gap = checks_gap(checks);
-        add_row(judging, &head, is_cut ? follow->ended : NULL, gap, findings, &judged->counters,
-                results);
+        add_row(judging, &head, ended, gap, findings, &judged->counters, results);
         judged->gap = gap ? memory_text(gap) : NULL;
     }
     checks_free(checks);
