@@ -68,10 +68,23 @@ def test_what_the_worker_reads_is_found_by_itself(explore, tmp_path):
     """Wherever it lies, and whoever of its processes reads it."""
     explore()
     assert "were kept from an earlier run" in explore()[0]
-    (tmp_path / "shorter" / "by").write_text("500")
+    (tmp_path / "shorter" / "by").write_text("7")  # of the same size
     notes, _ = explore()
     assert f"{tmp_path / 'shorter' / 'by'} has changed, which the worker reads: all was asked anew" in notes and "were kept" not in notes
     assert "were kept from an earlier run" in explore()[0]
+
+
+def test_a_pipeline_that_checks_all_out_anew_takes_them(explore, tmp_path):
+    """Other times, and what each of its runs is called; a large file is compared by its time alone."""
+    large = tmp_path / "shorter" / "large"
+    large.write_bytes(b"x" * (2 << 20))
+    (tmp_path / "my_lock.py").write_text(WORKER.replace("class Worker", "open(sys.argv[1] + '/large').read()\n\nclass Worker"))
+    explore(env={"GITHUB_RUN_ID": "1"})
+    for path in (tmp_path / "my_lock.py", tmp_path / "shorter" / "by"):
+        os.utime(path, (1, 1))
+    assert "were kept from an earlier run" in explore(env={"GITHUB_RUN_ID": "2", "CI_JOB_ID": "3"})[0]
+    os.utime(large, (1, 1))
+    assert f"{large} has changed, which the worker reads" in explore()[0]
 
 
 def test_a_folder_may_be_named_with_all_that_is_below_it(explore, tmp_path):

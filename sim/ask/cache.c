@@ -22,9 +22,7 @@
 static const char magic[] = "picklock answers 2\n";
 enum { FILE_MAX = 64 << 20, PATH_SIZE = 4096 };
 
-static const uint64_t digest_start = UINT64_C(0xcbf29ce484222325);
-
-static uint64_t digest(uint64_t so_far, const char *bytes, size_t size)
+uint64_t cache_digest(uint64_t so_far, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         so_far = (so_far ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
@@ -49,9 +47,8 @@ static void add_program(struct cache *cache, const char *word)
     const char *found = program_find(word, path);
     if (stat(found, &file) != 0)
         file.st_size = -1;
-    add(cache, memory_format("program %s %lld %lld %lld.%09ld", found, (long long)file.st_ino,
-                             (long long)file.st_size, (long long)file.st_mtim.tv_sec,
-                             file.st_mtim.tv_nsec));
+    add(cache, memory_format("program %s %lld %lld.%09ld", found, (long long)file.st_size,
+                             (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec));
 }
 
 static enum fail add_file(struct cache *cache, const char *path, struct failure *failure)
@@ -60,8 +57,8 @@ static enum fail add_file(struct cache *cache, const char *path, struct failure 
     size_t size;
     if (infile_read(path, FILE_MAX, &bytes, &size, failure))
         return failure->code;
-    add(cache,
-        memory_format("file %s %zu %016" PRIx64, path, size, digest(digest_start, bytes, size)));
+    add(cache, memory_format("file %s %zu %016" PRIx64, path, size,
+                             cache_digest(CACHE_DIGEST_START, bytes, size)));
     free(bytes);
     return FAIL_NONE;
 }
@@ -78,13 +75,29 @@ static bool is_of_kind(const FTSENT *entry, const char *kind)
     return entry->fts_info == FTS_F && (!kind || (dot && strcmp(dot, kind) == 0));
 }
 
-/* All of a kind in a folder and below, by name, size and time; hidden folders are not looked into.
- * False: there are more than that. */
+/* A file of a tree: of --depends by its bytes; else by name and size, since what is opened of them
+ * is compared (opened.h). */
+static uint64_t add_entry(uint64_t sum, const FTSENT *entry, bool by_bytes)
+{
+    struct failure ignored = {0};
+    char *bytes = NULL;
+    size_t size = 0;
+    char *line = memory_format("%s %lld\n", entry->fts_path, (long long)entry->fts_statp->st_size);
+    sum = cache_digest(sum, line, strlen(line));
+    free(line);
+    if (by_bytes && !infile_read(entry->fts_path, FILE_MAX, &bytes, &size, &ignored))
+        sum = cache_digest(sum, bytes, size);
+    free(bytes);
+    return sum;
+}
+
+/* All of a kind in a folder and below; hidden folders are not looked into. False: there are more
+ * than that. */
 static bool add_folder(struct cache *cache, char *folder, const char *kind)
 {
     enum { LOOKED_AT_MAX = 20000, LEVELS_MAX = 6 };
     char *roots[] = {folder, NULL};
-    uint64_t sum = digest_start;
+    uint64_t sum = CACHE_DIGEST_START;
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     FTSENT *entry = NULL;
     for (int i = 0; tree && i < LOOKED_AT_MAX && (entry = fts_read(tree)); i++) {
@@ -94,11 +107,7 @@ static bool add_folder(struct cache *cache, char *folder, const char *kind)
             (void)fts_set(tree, entry, FTS_SKIP);
         if (!is_of_kind(entry, kind))
             continue;
-        char *line = memory_format(
-            "%s %lld %lld.%09ld\n", entry->fts_path, (long long)entry->fts_statp->st_size,
-            (long long)entry->fts_statp->st_mtim.tv_sec, entry->fts_statp->st_mtim.tv_nsec);
-        sum = digest(sum, line, strlen(line));
-        free(line);
+        sum = add_entry(sum, entry, !kind);
     }
     if (tree)
         (void)fts_close(tree);
@@ -175,7 +184,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What changes from one terminal to the next, and what is for us. */
+/* What changes from one terminal, or one run of a pipeline, to the next, and what is for us. */
 static bool is_noise(const char *setting)
 {
     static const char *const names[] = {"_=",          "PWD=",
@@ -184,7 +193,12 @@ static bool is_noise(const char *setting)
                                         "TERM=",       "COLORTERM=",
                                         "WINDOWID=",   "SSH_",
                                         "XDG_SESSION", "DBUS_",
-                                        "PICKLOCK_",   "PYTEST_CURRENT_TEST="};
+                                        "PICKLOCK_",   "PYTEST_CURRENT_TEST=",
+                                        "GITHUB_",     "RUNNER_",
+                                        "ACTIONS_",    "INPUT_",
+                                        "CI_",         "GITLAB_",
+                                        "BUILD_",      "INVOCATION_ID=",
+                                        "JOURNAL_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(setting, names[i], strlen(names[i])) == 0)
             return true;
@@ -201,10 +215,10 @@ static void add_surroundings(struct cache *cache)
     char **settings = memory_new((size_t)count + 1, sizeof *settings);
     memcpy(settings, environ, (size_t)count * sizeof *settings);
     qsort(settings, (size_t)count, sizeof *settings, compare_texts);
-    uint64_t number = digest_start;
+    uint64_t number = CACHE_DIGEST_START;
     for (int i = 0; i < count; i++)
         if (!is_noise(settings[i]))
-            number = digest(number, settings[i], strlen(settings[i]) + 1);
+            number = cache_digest(number, settings[i], strlen(settings[i]) + 1);
     free(settings);
     add(cache, memory_format("folder %s", getcwd(folder, sizeof folder) ? folder : "?"));
     add(cache, memory_format("environment %016" PRIx64, number));
@@ -238,8 +252,9 @@ enum fail cache_open(struct cache *cache, const struct cache_subject *subject,
         return failure->code;
     char *folder = folder_of();
     if (folder)
-        cache->path = memory_format("%s/%016" PRIx64 ".answers", folder,
-                                    digest(digest_start, cache->key, strlen(cache->key)));
+        cache->path =
+            memory_format("%s/%016" PRIx64 ".answers", folder,
+                          cache_digest(CACHE_DIGEST_START, cache->key, strlen(cache->key)));
     free(folder);
     return FAIL_NONE;
 }
@@ -285,7 +300,7 @@ static const char *find_answers(const struct cache *cache, const char *bytes, si
         return NULL;
     const size_t before = size - sizeof written;
     memcpy(&written, bytes + before, sizeof written);
-    if (written != digest(digest_start, bytes, before) ||
+    if (written != cache_digest(CACHE_DIGEST_START, bytes, before) ||
         memcmp(bytes + sizeof magic - 1, cache->key, key) != 0)
         return NULL;
     const char *end = memchr(bytes + head, '\0', before - head);
@@ -350,7 +365,7 @@ static void make_folders(const char *path)
 
 static bool put(FILE *stream, const void *bytes, size_t size, uint64_t *so_far)
 {
-    *so_far = digest(*so_far, bytes, size);
+    *so_far = cache_digest(*so_far, bytes, size);
     return fwrite(bytes, 1, size, stream) == size;
 }
 
@@ -358,7 +373,7 @@ void cache_write(struct cache *cache, const char *opened, const char *bytes, siz
 {
     struct failure failure = {0};
     struct outfile file;
-    uint64_t sum = digest_start, ignored = 0;
+    uint64_t sum = CACHE_DIGEST_START, ignored = 0;
     if (!cache->path || cache->is_suspect)
         return;
     make_folders(cache->path);

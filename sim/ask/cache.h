@@ -26,6 +26,10 @@ struct cache_subject {
 
 enum { CACHE_WORDS_MAX = 256 };
 
+/* Of bytes, behind those that made so_far; the first are behind CACHE_DIGEST_START. */
+#define CACHE_DIGEST_START UINT64_C(0xcbf29ce484222325)
+uint64_t cache_digest(uint64_t so_far, const char *bytes, size_t size);
+
 struct cache {
     char *path, *key;            /* owned; path NULL: nothing is kept, nor read */
     char *opened;                /* owned; files that the answers rest on that were read; NULL: none

@@ -1,16 +1,22 @@
 /* opened.c - see opened.h. */
 #include "ask/opened.h"
 
+#include "ask/cache.h"
 #include "base/infile.h"
 #include "base/memory.h"
 #include "worker/time_page.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LOG_MAX = 256 << 20, MARK_SIZE = sizeof((struct opened_file *)NULL)->mark };
+enum {
+    LOG_MAX = 256 << 20,
+    BYTES_MAX = 1 << 20,
+    MARK_SIZE = sizeof((struct opened_file *)NULL)->mark
+};
 
 /* --- added --- */
 
@@ -77,6 +83,20 @@ static void add_opened(struct opened *opened, const char *path, const char *mark
     add(opened, memory_text(path), mark);
 }
 
+/* Of a file's bytes; "-": it is larger than that, or cannot be read. Whoever checks it out anew
+ * gives it another time. */
+static void digest_now(char text[24], const char *path)
+{
+    struct failure ignored = {0};
+    char *bytes;
+    size_t size;
+    (void)snprintf(text, 24, "-");
+    if (infile_read(path, BYTES_MAX, &bytes, &size, &ignored))
+        return;
+    (void)snprintf(text, 24, "%016" PRIx64, cache_digest(CACHE_DIGEST_START, bytes, size));
+    free(bytes);
+}
+
 /* "size seconds.nanoseconds path": where the path begins; NULL: it is no such line. */
 static char *cut_mark(char *line)
 {
@@ -115,10 +135,26 @@ void opened_add_log(struct opened *opened, const char *folder)
     free(ours);
 }
 
+/* "digest path", cut there: where the path begins; NULL: it is no such text. */
+static char *cut_digest(char *text)
+{
+    char *space = text ? strchr(text, ' ') : NULL;
+    if (!space)
+        return NULL;
+    *space = '\0';
+    return space + 1;
+}
+
 void opened_add_text(struct opened *opened, const char *text)
 {
-    char *lines = memory_text(text);
-    add_lines(opened, lines, NULL);
+    char *lines = memory_text(text), *rest = lines, mark[MARK_SIZE];
+    for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *path = cut_digest(cut_mark(line));
+        if (!path)
+            continue;
+        mark_now(mark, path);
+        add(opened, memory_text(path), mark);
+    }
     free(lines);
 }
 
@@ -178,12 +214,16 @@ const char *opened_settle(struct opened *opened)
 char *opened_print(const struct opened *opened)
 {
     size_t size = 1, used = 0;
+    char digest[24];
     for (int i = 0; i < opened->count; i++)
-        size += strlen(opened->files[i].path) + MARK_SIZE + 2;
+        size += strlen(opened->files[i].path) + MARK_SIZE + sizeof digest + 3;
     char *text = memory_new(size, 1);
-    for (int i = 0; i < opened->count; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s %s\n", opened->files[i].mark,
-                                 opened->files[i].path);
+    for (int i = 0; i < opened->count; i++) {
+        const struct opened_file *file = &opened->files[i];
+        digest_now(digest, file->path);
+        used += (size_t)snprintf(text + used, size - used, "%s %s %s\n", file->mark, digest,
+                                 file->path);
+    }
     return text;
 }
 
@@ -195,16 +235,27 @@ void opened_close(struct opened *opened)
     *opened = (struct opened){0};
 }
 
+/* Of the same size, and the same bytes? */
+static bool has_same_bytes(const char *mark, const char *now, const char *digest, const char *path)
+{
+    char text[24];
+    const size_t size = strcspn(mark, " ");
+    if (strncmp(mark, now, size + 1) != 0 || !strcmp(digest, "-"))
+        return false;
+    digest_now(text, path);
+    return !strcmp(text, digest);
+}
+
 char *opened_changed(const char *text)
 {
     char *lines = memory_text(text), *rest = lines, *changed = NULL;
     for (char *line = strtok_r(rest, "\n", &rest); line && !changed;
          line = strtok_r(NULL, "\n", &rest)) {
-        char now[MARK_SIZE], *path = cut_mark(line);
+        char now[MARK_SIZE], *digest = cut_mark(line), *path = cut_digest(digest);
         if (!path)
             continue;
         mark_now(now, path);
-        if (strcmp(now, line) != 0)
+        if (strcmp(now, line) != 0 && !has_same_bytes(line, now, digest, path))
             changed = memory_text(path);
     }
     free(lines);

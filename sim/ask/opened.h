@@ -21,16 +21,17 @@ struct opened {
 void opened_add_log(struct opened *opened, const char *folder);
 /* What is mapped into that process. */
 void opened_add_maps(struct opened *opened, int pid);
-/* As opened_print() has it. */
+/* As opened_print() has it, and just compared: as they are now. */
 void opened_add_text(struct opened *opened, const char *text);
 /* The path (borrowed) of one that has changed since it was opened; NULL: none has. Files that are
  * gone were nobody's but the worker's, and are dropped. */
 const char *opened_settle(struct opened *opened);
-char *opened_print(const struct opened *opened); /* a line a file; the caller frees */
+/* A line a file, "size seconds.nanoseconds digest path"; the caller frees. */
+char *opened_print(const struct opened *opened);
 void opened_close(struct opened *opened);
 
-/* The path of the first file of such a text that is another one now, or is gone; NULL: none. The
- * caller frees. */
+/* The path of the first file of such a text that has other bytes now, or is gone; NULL: none. One
+ * of the same size and time is the same; of a large one the time counts alone. The caller frees. */
 char *opened_changed(const char *text);
 
 #endif
