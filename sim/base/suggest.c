@@ -61,7 +61,9 @@ const char *suggest_words(const char *nearest, const char *otherwise, char words
 
 bool suggest_is_slip(const char *word, const char *right)
 {
-    return strlen(word) <= WORD_MAX && strlen(right) <= WORD_MAX && distance(word, right) == 1;
+    const size_t letters = strlen(word), wanted = strlen(right);
+    return letters <= WORD_MAX && wanted <= WORD_MAX && letters <= wanted + 1 &&
+           wanted <= letters + 1 && distance(word, right) == 1;
 }
 
 enum { SLIP_LEAST = 3 }; /* letters: a shorter name is near to many others */
