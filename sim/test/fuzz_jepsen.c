@@ -12,6 +12,8 @@ static bool fuzz_one(const uint8_t *data, size_t size)
                                                is_json ? SOURCE_JEPSEN_JSON : SOURCE_JEPSEN_EDN,
                                            .jepsen = {.model = MODEL_FENCED,
                                                       .lease_us = 300000,
+                                                      .concurrency = size % 5 == 0 ? 2 : 0,
+                                                      .unit = (enum jepsen_unit)(size % 4),
                                                       .reads_misses = size % 2 == 0,
                                                       .is_judged = size % 3 == 0}};
     struct history_source *source;
@@ -34,7 +36,8 @@ static bool fuzz_one(const uint8_t *data, size_t size)
         last_index = event.index;
         checks_event(checks, &event);
     }
-    fuzz_must(!fail, "taken at the first reading, refused at the second");
+    /* Whose lock it was that somebody released may not be known. */
+    fuzz_must(!fail || fail == FAIL_UNKNOWN, "taken at the first reading, refused at the second");
     checks_finish(checks, last_us, findings, NULL);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         fuzz_must(findings[i].verdict != VERDICT_VIOLATED || findings[i].witness_lines > 0,
