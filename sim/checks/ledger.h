@@ -266,6 +266,10 @@ void ledger_event(struct ledger *ledger, const struct event *event);
 void ledger_finish(struct ledger *ledger, int64_t end_us);
 void ledger_close(struct ledger *ledger);
 
+/* Its expiry may have come already, and be what the answer was about: an EXEC that is aborted by it
+ * tells the book nothing. */
+bool ledger_may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us);
+
 /* Did the grant come when the answer that this operation ends with had been given at that server
  * already? Of a request that was late, or of a copy. */
 bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,

@@ -233,9 +233,7 @@ static bool is_smooth(const struct ledger *ledger, const struct event *event)
            event->time_us - client->called_us < ledger->lease_us;
 }
 
-/* Its expiry may have come already, and be what the answer was about: an EXEC that is aborted by it
- * tells the book nothing. */
-static bool may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us)
+bool ledger_may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us)
 {
     return key->expire_us != NEVER_US && time_us + ledger->error_us >= key->expire_us;
 }
@@ -254,7 +252,7 @@ static void leave(struct ledger *ledger, const struct event *event)
         struct ledger_key *key = &ledger->locks[client->lock].keys[s];
         struct grant *grant = &key->grant;
         if (grant->ending != ENDING_NONE || !grant_is_of(grant, event->client, event->attempt) ||
-            may_be_gone(ledger, key, event->time_us))
+            ledger_may_be_gone(ledger, key, event->time_us))
             continue;
         grant->left =
             (struct left){.is_left = true,

@@ -70,10 +70,12 @@ static const struct grant *grant_asked(const struct ledger *ledger, const struct
 }
 
 /* A server whose answer "refused", or "not mine", was not so for this attempt. */
-static bool is_mine(const struct ledger *ledger, const struct event *event,
+static bool is_mine(const struct ledger *ledger, const struct event *event, int server,
                     const struct grant *grant)
 {
-    if (grant->index == NO_INDEX)
+    const struct ledger_key *key = &ledger->locks[ledger->clients[event->client].lock].keys[server];
+    if (grant->index == NO_INDEX ||
+        (key->grant.index == grant->index && ledger_may_be_gone(ledger, key, event->time_us)))
         return false;
     if (grant->ending == ENDING_NONE)
         return grant->until_us == NEVER_US || event->time_us + ledger->error_us < grant->until_us;
@@ -95,7 +97,7 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
         bool is_lost = client->lost >> s & 1; /* by the server's own word */
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
-        } else if ((is_mine(ledger, event, grant) && !is_lost) || refused_itself) {
+        } else if ((is_mine(ledger, event, s, grant) && !is_lost) || refused_itself) {
             untruth.mine++;
             untruth.shown = grant;
             was_refused_itself |= refused_itself;

@@ -103,6 +103,26 @@ static void not_mine_of_what_its_own_library_sent_again_is_untrue(void **state)
     story_free(story);
 }
 
+/* The server's clock runs twice as fast: its key is gone by half of its lease, and an EXEC that is
+ * aborted does not say why. By a clock that is right it is there, and the answer is not so. */
+static void not_mine_of_a_key_that_a_fast_clock_has_taken_is_true(void **state)
+{
+    (void)state;
+    for (int is_fast = 0; is_fast <= 1; is_fast++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        if (is_fast)
+            strikes(story, "server-drift", -1, 0, 1000);
+        acquires(story, A);
+        calls(story, A, OP_RELEASE);
+        at(story, 200);
+        executes(story, A, OP_RELEASE, command(VERB_MULTI_DEL, 0, 0), NIL);
+        returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, is_fast ? 0 : 1);
+        story_free(story);
+    }
+}
+
 /* A copy of A's SET comes when A has deleted its key, or was refused, and before A has said so. */
 static void what_a_copy_leaves_behind_the_answer_is_nobodys_fault(void **state)
 {
@@ -254,6 +274,7 @@ int main(void)
         cmocka_unit_test(refused_by_what_the_scheme_has_left_is_its_fault),
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
         cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
+        cmocka_unit_test(not_mine_of_a_key_that_a_fast_clock_has_taken_is_true),
         cmocka_unit_test(what_a_copy_leaves_behind_the_answer_is_nobodys_fault),
         cmocka_unit_test(what_is_seen_refuses_too),
         cmocka_unit_test(what_a_replica_brings_back_is_the_deployments),
