@@ -405,6 +405,52 @@ static void a_server_that_was_not_seen_leaves_all_open(void **state)
     }
 }
 
+/* Who comes in another one's place begins another attempt: what was granted there is not its own.
+ */
+static void who_never_asked_has_nothing_to_release(void **state)
+{
+    (void)state;
+    for (int is_another = 0; is_another < 2; is_another++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        asks_unseen(story, B, 2, 3, is_another ? RESULT_FAILED : RESULT_REFUSED);
+        story->attempts[B] += is_another;
+        releases_unseen(story, B, 4, 5, RESULT_RELEASED);
+        ends(story);
+        assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_BUG_OR_LOSS);
+        assert_says(&story->findings[PROPERTY_TRUTHFUL],
+                    is_another ? "B was told \"released\" at 5.0 ms, and had never asked"
+                               : "By what all were told before, it cannot have had the lock");
+        story_free(story);
+    }
+}
+
+/* While it is going on, too: what is proved already, by whichever engine can. */
+static void what_is_violated_is_told_at_once(void **state)
+{
+    (void)state;
+    for (int is_seen = 0; is_seen < 2; is_seen++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        if (is_seen)
+            acquires(story, A);
+        else
+            asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        assert_null(checks_violation(story->checks, PROPERTY_LEASE_EXCLUSION));
+        assert_int_equal(checks_violated(story->checks), 0);
+        if (is_seen)
+            acquires(story, B);
+        else
+            asks_unseen(story, B, 2, 3, RESULT_GRANTED);
+        const struct finding *found = checks_violation(story->checks, PROPERTY_LEASE_EXCLUSION);
+        assert_non_null(found);
+        assert_int_equal(found->cause, is_seen ? CAUSE_EARLY_EXPIRY : CAUSE_BUG_OR_LOSS);
+        if (is_seen)
+            assert_true(checks_violated(story->checks) & 1u << PROPERTY_LEASE_EXCLUSION);
+        ends(story);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +471,8 @@ int main(void)
         cmocka_unit_test(what_was_seen_in_part_has_none),
         cmocka_unit_test(engines_that_disagree_say_so),
         cmocka_unit_test(a_server_that_was_not_seen_leaves_all_open),
+        cmocka_unit_test(who_never_asked_has_nothing_to_release),
+        cmocka_unit_test(what_is_violated_is_told_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
