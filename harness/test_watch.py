@@ -119,6 +119,18 @@ with client().pipeline(transaction=False) as pipe:
     assert not any("lease was over" in note for note in json_of(tmp_path, program.replace("px=60", "px=60000") % 100)[1]["notes"])
 
 
+def test_a_plain_delete_that_met_no_race_is_told_of(tmp_path):
+    """It may be another's lock that it removes, some day. Of a script that compares nothing is said."""
+    plain = """
+one = client()
+for _ in range(3): assert one.set("lock:1", A, nx=True, px=20000) and one.delete("lock:1") == 1
+"""
+    result, results = json_of(tmp_path, plain)
+    assert result.status == 0 and any(note.startswith("3 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
+    result, results = json_of(tmp_path, SCRIPTS)
+    assert result.status == 0 and not any("plain DEL" in note for note in results["notes"]), results["notes"]
+
+
 SCRIPTS = """
 one = client()
 mine = "local token = redis.call('get', KEYS[1]) if not token or token ~= ARGV[1] then return 0 end redis.call('del', KEYS[1]) return 1"

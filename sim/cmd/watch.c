@@ -122,6 +122,14 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
         results_note(results,
                      memory_format("%" PRId64 " grants were answered when their lease was over.",
                                    seen->late_grants));
+    if (seen->plain_deletes)
+        results_note(
+            results,
+            memory_format("%" PRId64
+                          " of the releases were a plain DEL, which removes whoever's lock "
+                          "is there: that none of them removed another's was luck, or timing. "
+                          "`picklock test` looks for what else can happen.",
+                          seen->plain_deletes));
     if (cmd->fence_key)
         results_note(results,
                      memory_format("%" PRId64 " writes changed a fence in a key like %s; %" PRId64

@@ -23,7 +23,8 @@ void jepsen_known_note(struct jepsen_known *known, int64_t number, unsigned bits
 bool jepsen_known_has(const struct jepsen_known *known, int64_t number, enum known_bit bit)
 {
     const int64_t at = number / A_BYTE;
-    return at < known->size && known->bytes[at] >> number % A_BYTE * KNOWN_BITS_WIDTH & bit;
+    const unsigned shift = (unsigned)(number % A_BYTE * KNOWN_BITS_WIDTH);
+    return at < known->size && ((unsigned)known->bytes[at] >> shift & (unsigned)bit) != 0;
 }
 
 void jepsen_known_close(struct jepsen_known *known)

@@ -90,3 +90,8 @@ bool words_is(const struct request_words *words, int at, const char *word)
     return at < words->count && words->lengths[at] == strlen(word) &&
            strncasecmp(words->at[at], word, words->lengths[at]) == 0;
 }
+
+bool words_delete(const struct request_words *words)
+{
+    return words_is(words, 0, "DEL") || words_is(words, 0, "UNLINK");
+}

@@ -21,5 +21,7 @@ void words_free(struct request_words *words);
 
 /* Is it that word, in any case of its letters? */
 bool words_is(const struct request_words *words, int at, const char *word);
+/* A plain DEL or UNLINK, which compares nothing. */
+bool words_delete(const struct request_words *words);
 
 #endif
