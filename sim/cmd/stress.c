@@ -9,6 +9,7 @@
 #include "worker/crowd.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,7 +355,8 @@ static void show_rates(const struct stress_options *stress)
             fprintf(made, " (about %s)", units_print_duration(rates[i].us, length));
     }
     (void)fclose(made);
-    text_print_wrapped(stderr, text, 0, text_room(stderr));
+    /* Who reads it from a pipe takes a line for a step. */
+    text_print_wrapped(stderr, text, 0, text_columns(stderr) ? text_room(stderr) : INT_MAX);
     free(text);
 }
 
