@@ -519,6 +519,23 @@ def test_clients_that_cannot_all_be_connected_are_refused(picklock):
     assert ran.status == 69 and "not one fits" in ran.err, ran
 
 
+def test_a_refusal_for_want_of_open_files_says_what_fits_without_the_proxy(picklock):
+    """What is said to fit with --direct does, one more does not, and it is said where --direct is possible, and not given."""
+    def offered(ran):
+        found = re.search(r"--direct --clients (\d+) fits", " ".join(ran.err.split()))
+        return int(found[1]) if found else None
+
+    limit = {"preexec_fn": limit_files(400, 400)}
+    ran = stress_clients(picklock, 500, **limit)
+    assert ran.status == 69 and offered(ran) == 180, ran  # 200 for itself; 180 clients, and a tenth of all connections as a reserve
+    ran = stress_clients(picklock, 180, "--direct", **limit)
+    assert ran.status in (0, 1, 2) and ran.rows[0]["clients"] == 180, ran
+    ran = stress_clients(picklock, 181, "--direct", **limit)
+    assert ran.status == 69 and "--clients 180 fits" in " ".join(ran.err.split()) and offered(ran) is None, ran
+    ran = stress_clients(picklock, 500, "--real-time", **limit)
+    assert ran.status == 69 and "open files" in ran.err and offered(ran) is None, ran
+
+
 def test_the_limit_of_open_files_is_raised_as_far_as_allowed(picklock):
     ran = stress_clients(picklock, 100, preexec_fn=limit_files(250, 2000))
     assert ran.status in (0, 1, 2) and ran.rows[0]["clients"] == 100, ran

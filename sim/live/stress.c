@@ -8,23 +8,17 @@
 #include "live/control.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum {
-    DESCRIPTORS_SPARE = 200, /* of ours beside clients' connections: servers, listeners, files */
-    DESCRIPTORS_OF_WIRE = 3, /* the client's, and the proxy's two */
-    WIRES_OF_SERVER = 15000, /* below its maxclients, and the ports of one address */
-    GREET_BATCH = 200,       /* connections that are being made at a time before the run begins */
+    GREET_BATCH = 200, /* connections that are being made at a time before the run begins */
     GREET_LIMIT_US = 20000000,
     DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
     CHECK_EVERY_US = 100000,
     PROGRESS_EVERY_US = 1000000,
-    FITS_TEXT_MAX = 64,
 };
 
 /* --- time, events, dice --- */
@@ -217,65 +211,6 @@ static void drain(struct stress *stress)
 
 /* --- before --- */
 
-/* What one client keeps open at most: a watchdog has a second connection to each server; one that
- * was given up lives on for a while, and a tenth is left for those. */
-static int64_t connections_of_clients(const struct stress_options *options, int64_t clients)
-{
-    int64_t lanes = options->scheme->promises_notice ? LANE_COUNT : 1;
-    return (clients * lanes * options->servers * 10 + 8) / 9;
-}
-
-static int64_t descriptors_of_wire(const struct stress_options *options)
-{
-    return options->is_direct ? 1 : DESCRIPTORS_OF_WIRE;
-}
-
-static int64_t descriptors_of(const struct stress_options *options, int64_t connections)
-{
-    return connections * descriptors_of_wire(options) + DESCRIPTORS_SPARE;
-}
-
-/* live_new() has raised the soft limit as far as it may be. */
-static int64_t open_files(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return 0;
-    return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;
-}
-
-/* Clients that there are no connections for would be counted and do nothing: all or none. */
-static enum fail has_room(const struct stress_options *options, int64_t *connections_max,
-                          struct failure *failure)
-{
-    const int64_t by_servers = (int64_t)WIRES_OF_SERVER * options->servers;
-    int64_t needed = connections_of_clients(options, options->clients), fit = options->clients;
-    int64_t files = open_files();
-    *connections_max = (files - DESCRIPTORS_SPARE) / descriptors_of_wire(options);
-    bool is_by_files = *connections_max < by_servers;
-    if (!is_by_files)
-        *connections_max = by_servers;
-    if (needed <= *connections_max)
-        return FAIL_NONE;
-    while (fit > 0 && connections_of_clients(options, fit) > *connections_max)
-        fit--;
-    char fits[FITS_TEXT_MAX] = "not one fits";
-    if (fit > 0)
-        (void)snprintf(fits, sizeof fits, "--clients %" PRId64 " fits", fit);
-    if (is_by_files)
-        return failure_set(failure, FAIL_UNAVAILABLE,
-                           "%d clients of %s need %" PRId64
-                           " open files, and this process may have %" PRId64
-                           ": %s; or raise the limit (ulimit -n %" PRId64 ")",
-                           options->clients, options->scheme->name, descriptors_of(options, needed),
-                           files, fits, descriptors_of(options, needed));
-    return failure_set(failure, FAIL_UNAVAILABLE,
-                       "%d clients of %s need %" PRId64 " connections, and %d server%s %" PRId64
-                       ": %s",
-                       options->clients, options->scheme->name, needed, options->servers,
-                       options->servers == 1 ? " takes" : "s take", by_servers, fits);
-}
-
 struct greeting {
     struct stress *stress;
     int upto; /* load clients */
@@ -345,12 +280,10 @@ static enum fail greet(struct stress *stress, struct failure *failure)
 static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
-    int64_t connections_max = 0;
     assert(!options->flush_all_ppm || !live_can(stress->live, CHOICE_FLUSH_ALL, failure));
     assert(!options->client_kill_ppm || !live_can(stress->live, CHOICE_CLIENT_KILL, failure));
-    if (has_room(options, &connections_max, failure))
+    if (load_room(stress, &stress->connections_max, failure))
         return failure->code;
-    stress->connections_max = (int)connections_max;
     if (live_prepare(stress->live, options->servers, false, options->locks,
                      &stress_connection_events, failure))
         return failure->code;

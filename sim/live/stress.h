@@ -185,6 +185,11 @@ void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */
 void load_request_free(struct load_request *request);
 
+/* --- load_room.c --- */
+/* How many connections the run may have. FAIL_UNAVAILABLE, with the number of clients that fit:
+ * those that there are no connections for would be counted and do nothing; all or none. */
+enum fail load_room(const struct stress *stress, int *connections_max, struct failure *failure);
+
 /* --- load_order.c --- */
 /* Follows the servers' reads, where all of them tell of them: before there are connections. */
 void load_order_follow(struct stress *stress);
