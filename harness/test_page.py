@@ -282,6 +282,9 @@ def test_the_page_of_a_test_begins_with_its_verdict(browser, width, scheme):
         diagram = css(block, "svg.timeline")[0]
         assert diagram.is_displayed() and "A acquires: SET lock A1 PX 2000 NX" in diagram.text
         assert css(block, ".again code")[0].text.startswith("picklock replay --worker")
+        cut, shades = browser.execute_script("const box = arguments[0].closest('.scroll'), look = getComputedStyle(box); "
+                                             "return [box.scrollWidth > box.clientWidth, look.backgroundAttachment]", diagram)
+        assert cut == (width == 400) and shades == "local, local, scroll, scroll"  # where there is more, a shade says so
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
         assert browser.execute_script(FAINT) == []
         sides = css(browser, ".sides")

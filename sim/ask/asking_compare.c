@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { JUMPS_OVER = 2 }; /* a clock jumps by so many ticks more than a lease, as in explore/ */
-
 /* Two workers side by side, told the same. */
 struct twins {
     struct asking *asking;
@@ -232,7 +230,7 @@ static enum fail compare_jumped(struct asking *asking, uint32_t node, struct fai
         return FAIL_NONE;
     for (int sign = 1; sign >= -1; sign -= 2) {
         struct twins pair = {
-            .asking = asking, .node = node, .jumped = sign * (asking->lease_ticks + JUMPS_OVER)};
+            .asking = asking, .node = node, .jumped = sign * config_jump(asking->lease_ticks)};
         if (take_and_release(&pair, 0, failure))
             return pair.have_differed ? ask_both_again(asking, &pair, failure) : failure->code;
     }

@@ -13,6 +13,7 @@
 #include "test/story.h"
 
 enum { CLIENTS = 4, EVENTS_MAX = 60, HOLDS_MAX = 64, LEASE_MS = 2, ROUNDS = 20000 };
+enum { WORTH_FROM = 1000 };
 
 /* --- a server that is right, and clients that are slow --- */
 
@@ -364,7 +365,9 @@ static void streaming_and_brute_force_agree(void **state)
         touched += play.touched;
         story_free(play.story);
     }
-    /* The histories were worth it. */
+    /* The histories were worth it; a few of them say nothing of that. */
+    if (rounds < WORTH_FROM)
+        return;
     assert_true(mutual > rounds / 10);
     assert_true(cut > rounds / 100);
     assert_true(foreign > rounds / 100);

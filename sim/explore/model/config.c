@@ -22,7 +22,7 @@ void config_init(struct config *config, const struct explore_options *options)
     config->rounds = options->rounds;
     config->servers = options->servers;
     config->ttl = options->lease_ticks;
-    config->jump = config->ttl + 2;
+    config->jump = config_jump(config->ttl);
     config->is_eager = options->reductions & REDUCE_EAGER;
     config->section = options->section;
     for (int i = 0; i < scheme->fields_count; i++)

@@ -36,7 +36,7 @@ struct config {
     bool is_plugin;          /* the scheme is a user's: what it declares is looked at */
     int clients, rounds, servers;
     int ttl;            /* the lease, in ticks */
-    int jump;           /* a client clock's, in ticks: past the lease and the stamps' rounding */
+    int jump;           /* a client clock's, in ticks: config_jump() */
     int clock_jumps;    /* so many there may be, of one clock */
     int progress_ticks; /* ticks in which a lock that nobody holds must be granted to somebody */
     int past; /* what is this long past is past for everybody, whatever the clocks still do */
@@ -61,6 +61,12 @@ struct config {
 };
 
 BITS_FIT_COUNT(FAULT_COUNT, struct config, breakers);
+
+/* A clock jumps by so many ticks: past the lease, and the rounding of stamps. */
+static inline int config_jump(int lease_ticks)
+{
+    return lease_ticks + 2;
+}
 
 void config_init(struct config *config, const struct explore_options *options);
 
