@@ -5,7 +5,10 @@
 
 #include "base/version.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -103,16 +106,21 @@ static void print_page(const struct cmd_row *row)
  */
 static bool show(const struct cmd_row *row)
 {
-    FILE *pager = popen("exec man -l - 2>/dev/null", "w");
+    if (system("command -v man > /dev/null 2>&1") != 0)
+        return false;
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader may leave early */
+    FILE *pager = popen("exec man -l -", "w");
     const int terminal = dup(STDOUT_FILENO);
     if (!pager || terminal < 0 || dup2(fileno(pager), STDOUT_FILENO) < 0)
         return false;
     print_page(row);
     (void)fflush(stdout);
-    clearerr(stdout); /* a reader that has left early */
+    __fpurge(stdout);
+    clearerr(stdout);
     (void)dup2(terminal, STDOUT_FILENO);
     (void)close(terminal);
-    return pclose(pager) == 0;
+    (void)pclose(pager);
+    return true;
 }
 
 int cmd_man(int argc, char **argv)
