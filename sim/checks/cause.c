@@ -119,7 +119,7 @@ enum cause left_cause(const struct ledger *ledger, const struct grant *grant)
 {
     const struct left *left = &grant->left;
     bool is_open = result_outcome(left->result) == OUTCOME_INFO || ledger->quorum > 1;
-    if (!left->is_left)
+    if (!left->is_left || (left->has_come_late && grant->is_restored))
         return grant->is_restored ? CAUSE_LOST_GRANT : CAUSE_LEFTOVER;
     if (left->has_come_late || left->result == RESULT_UNSUPPORTED)
         return CAUSE_LEFTOVER;

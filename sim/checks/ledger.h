@@ -104,6 +104,7 @@ struct grant {
     struct left left; /* while it lives */
     bool is_restored; /* a replica or a snapshot brought it back: this one */
     enum fault_keys restored_by;
+    int64_t restored_index; /* of that event */
 };
 
 /* The lock key at one server. */
@@ -271,7 +272,8 @@ void ledger_close(struct ledger *ledger);
 bool ledger_may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us);
 
 /* Did the grant come when the answer that this operation ends with had been given at that server
- * already? Of a request that was late, or of a copy. */
+ * already? Of a request that was late, or of a copy; or brought back behind the call of a release.
+ */
 bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,
                         const struct grant *grant);
 

@@ -241,7 +241,8 @@ bool ledger_may_be_gone(const struct ledger *ledger, const struct ledger_key *ke
 bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,
                         const struct grant *grant)
 {
-    return op == OP_RELEASE ? grant->index > client->release_index : client->refused >> server & 1;
+    const int64_t index = grant->is_restored ? grant->restored_index : grant->index;
+    return op == OP_RELEASE ? index > client->release_index : client->refused >> server & 1;
 }
 
 /* What the client has at the servers, and believes not to have. */

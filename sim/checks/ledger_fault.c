@@ -143,6 +143,7 @@ static void restore(struct ledger *ledger, const struct event *event, int lock,
         return;
     key->grant.is_restored = true;
     key->grant.restored_by = fault_keys(event->fault);
+    key->grant.restored_index = event->index;
     key->grant.left = (struct left){0};
     struct ledger_client *client = &ledger->clients[grant.client];
     if (client->attempt == grant.attempt && client->lock == lock)

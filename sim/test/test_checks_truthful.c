@@ -123,6 +123,32 @@ static void not_mine_of_a_key_that_a_fast_clock_has_taken_is_true(void **state)
     }
 }
 
+/* The server has evicted A's key, and says so to its release; then a replica brings it back, before
+ * A has said what it heard. A restored key of before the release was A's all the same. */
+static void what_comes_back_behind_a_release_is_no_untruth(void **state)
+{
+    (void)state;
+    for (int is_before = 0; is_before <= 1; is_before++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        strikes(story, "cut-replica", -1, 0, 0);
+        strikes(story, "evict", -1, 0, 0);
+        if (is_before)
+            strikes(story, "failover", -1, 0, 0);
+        const struct command release = command(VERB_COMPARE_DELETE, token(story, A), 0);
+        calls(story, A, OP_RELEASE);
+        sends(story, A, 0, OP_RELEASE, release);
+        if (!is_before) {
+            executes(story, A, OP_RELEASE, release, INTEGER(0));
+            strikes(story, "failover", -1, 0, 0);
+        }
+        returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, is_before);
+        story_free(story);
+    }
+}
+
 /* A copy of A's SET comes when A has deleted its key, or was refused, and before A has said so. */
 static void what_a_copy_leaves_behind_the_answer_is_nobodys_fault(void **state)
 {
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
         cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
         cmocka_unit_test(not_mine_of_a_key_that_a_fast_clock_has_taken_is_true),
+        cmocka_unit_test(what_comes_back_behind_a_release_is_no_untruth),
         cmocka_unit_test(what_a_copy_leaves_behind_the_answer_is_nobodys_fault),
         cmocka_unit_test(what_is_seen_refuses_too),
         cmocka_unit_test(what_a_replica_brings_back_is_the_deployments),

@@ -108,6 +108,9 @@ static uint64_t break_connection(struct state_space *space, const struct transit
     struct client_state after;
     space_read_client(space, it->client_state, &after);
     client_state_break(&after, it->server, LANE_COUNT);
+    /* What a replica, or a snapshot, brings back comes behind what a release was answered. */
+    if (space->config.forgets && after.phase == PHASE_RELEASING)
+        after.overtaken |= (uint8_t)(1u << it->server);
     if (subject->lose && after.phase != PHASE_DEAD && !client_state_waits_for(&after, it->server))
         subject->lose(subject, &space->config, &after, it->server);
     client_state_settle(&after, &space->config);
