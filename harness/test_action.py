@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -22,10 +23,10 @@ def step(tmp_path):
     for name in ("sim", "scenarios"):
         (tmp_path / name).symlink_to(ROOT / name)
 
-    def call(**given):
+    def call(action=ACTION, **given):
         env = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary"), "GITHUB_OUTPUT": str(tmp_path / "output"), "RUNNER_TEMP": str(tmp_path / "temp"),
                "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PYTHON": "/usr/bin/python3", **{f"PICKLOCK_{name.upper()}": text for name, text in given.items()}}
-        done = subprocess.run([ACTION / "run.sh"], cwd=tmp_path, text=True, capture_output=True, timeout=10 * PATIENCE_S, env={**os.environ, **env})
+        done = subprocess.run([action / "run.sh"], cwd=tmp_path, text=True, capture_output=True, timeout=10 * PATIENCE_S, env={**os.environ, **env})
         done.outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines()) if (tmp_path / "output").exists() else {}
         return done
 
@@ -42,6 +43,10 @@ def test_a_worker_is_annotated_at_its_line(step, tmp_path):
     assert any(text.startswith("::notice file=my lock.py,line=") and "overrun" in text for text in done.stdout.splitlines())
     assert "## picklock" in (tmp_path / "summary").read_text()
     assert os.path.exists(f"{done.outputs['folder']}/index.html")
+    installed = tmp_path / "share" / "picklock" / "action"  # as `make install` has it, without the tree around
+    shutil.copytree(ACTION, installed)
+    again = step(installed, worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml")
+    assert again.returncode == 1 and [text for text in again.stdout.splitlines() if text.startswith("::error ")] == errors, again.stdout + again.stderr
 
 
 def test_what_is_known_is_a_notice(step, tmp_path):

@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import json
-import mmap
 import os
 import pathlib
 import shutil
@@ -190,23 +189,9 @@ def test_an_address_of_several_servers(picklock, words):
 def clock(tmp_path, speed, ahead_s=0):
     """The page of a clock that runs at that speed: struct clock_page (sim/live/clock.h), which the preloaded library reads."""
     path = tmp_path / "page"
-    path.write_bytes(bytes(24))
-    ended = threading.Event()
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 24) as page:
-        began = time.monotonic()
-
-        def move():
-            while not ended.wait(0.0005):
-                offset = ahead_s - (1 - speed) * (time.monotonic() - began)
-                struct.pack_into("=q", page, 8, int(offset * 1e6))
-
-        mover = threading.Thread(target=move)
-        mover.start()
-        try:
-            yield path
-        finally:
-            ended.set()
-            mover.join()
+    gains_us = round((speed - 1) * 1e6)
+    path.write_bytes(struct.pack("=i4xqqqq", 0, int(ahead_s * 1e6), 0, gains_us, time.time_ns() // 1000))
+    yield path
 
 
 def at_speed(tmp_path, page):

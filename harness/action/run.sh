@@ -2,7 +2,8 @@
 # One step of a job: PICKLOCK_WORKER or PICKLOCK_SCHEME, PICKLOCK_OPTIONS, PICKLOCK_BASELINE. Prints annotations, writes the step summary
 # and the outputs, and ends as picklock does.
 set -uo pipefail
-tree=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(cd "$here/../.." && pwd)
 program=$(command -v picklock || echo "$tree/build/picklock")
 out=${RUNNER_TEMP:-$(mktemp -d)}/picklock
 
@@ -46,7 +47,7 @@ status=$?
 folder=$(readlink -f "$out/latest" || true)
 if [ -n "$folder" ] && [ -e "$folder/results.json" ]; then
     [ -z "${GITHUB_STEP_SUMMARY:-}" ] || head -c 900000 "$folder/report.md" >> "$GITHUB_STEP_SUMMARY" # it takes a megabyte
-    "${PYTHON:-python3}" "$tree/harness/action/annotate.py" "$folder" "$subject" || status=70
+    "${PYTHON:-python3}" "$here/annotate.py" "$folder" "$subject" || status=70
 fi
 [ -z "${GITHUB_OUTPUT:-}" ] || printf 'status=%s\nfolder=%s\n' "$status" "$folder" >> "$GITHUB_OUTPUT"
 exit "$status"
