@@ -68,3 +68,17 @@ def test_what_cannot_be_followed_is_unknown_and_says_where(replays, changed, wor
 def test_a_lock_that_is_never_granted_is_no_lock_that_holds(replays):
     status, words = replays(LATE_DELETE, acquire="return False")
     assert status != 0 and "held:" not in words, words
+
+
+def test_a_lock_in_which_nobody_meets_does_not_hold(replays):
+    """A key of his own for each client."""
+    status, words = replays(LATE_DELETE, acquire=TAKES.replace("settings.key,", "settings.key + self.settings.name,"),
+                            release=PLAIN_RELEASE.replace("settings.key)", "settings.key + self.settings.name)"))
+    assert status == 2 and "no two clients met at the lock" in words and "held:" not in words, words
+
+
+def test_a_property_that_nobody_judged_does_not_hold(replays):
+    """The worker makes no promise of a fence, and guards no counter."""
+    for kept in ("fence-order", "no-lost-update"):
+        status, words = replays(LATE_DELETE.replace("violates: release-own", f"violates: {kept}"), f"return {SCRIPT}")
+        assert status == 2 and f"the schedule was kept for {kept}: it was not judged" in words and "held:" not in words, words

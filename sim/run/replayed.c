@@ -42,15 +42,29 @@ static char *difference_words(const struct followed *followed)
     return words;
 }
 
+/* Why nobody can say that the property holds, which the schedule was kept for; NULL: it does. A
+ * lock in which no two clients meet breaks nothing between them, whatever is wrong with it. */
+static const char *unjudged(const struct result_row *row, enum property kept)
+{
+    if (property_needs_two(kept) && result_is_vacuous(row))
+        return "no two clients met at the lock";
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].property == kept && row->properties[i].verdict == VERDICT_HOLDS)
+            return NULL;
+    return "it was not judged";
+}
+
 void replayed_judge(struct result_row *row, const struct schedule *schedule)
 {
     if (!schedule->has_property || row->as_expected != AS_EXPECTED_NONE || row->error ||
         row->not_applicable)
         return;
-    for (int i = 0; i < row->properties_count; i++)
-        if (row->properties[i].property == schedule->property &&
-            row->properties[i].verdict == VERDICT_HOLDS)
-            row->as_expected = AS_EXPECTED_YES;
+    const char *why = unjudged(row, schedule->property);
+    if (why)
+        row->error = memory_format("the schedule was kept for %s: %s",
+                                   property_name(schedule->property), why);
+    else
+        row->as_expected = AS_EXPECTED_YES;
 }
 
 /* What is held, and what is found and does not count. NULL: nothing is held. */

@@ -5,8 +5,10 @@
 #include "run/result.h"
 #include "scenario/schedule_follow.h"
 
-/* What the schedule was kept for does not occur: then the row is as expected, whatever else could
- * not be decided in it. Only of one that was followed to its end, and in which nothing failed. */
+/* What the schedule was kept for was judged, and does not occur: then the row is as expected,
+ * whatever else could not be decided in it; where it was not judged, or no two clients met at a
+ * lock that was to keep them apart, it is unknown. Only of one that was followed to its end, and in
+ * which nothing failed. */
 void replayed_judge(struct result_row *row, const struct schedule *schedule);
 
 /* "held", "still violated", and what was done otherwise than it stands; path: the schedule's. NULL:
