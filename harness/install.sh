@@ -64,7 +64,11 @@ put 644 "$share/workers/java" sim/worker/java/*
 put 644 "$share/workers/go" sim/worker/go/*
 put 644 "$to/share/doc/picklock" LICENSE
 find README.md sim scenarios reports harness -name '*.md' | while read -r page; do # as they lie here: they point at each other
-    put 644 "$to/share/doc/picklock/$(dirname "$page")" "$page"
+    install -d -m 755 "$to/share/doc/picklock/$(dirname "$page")"
+    # There the program is on the PATH.
+    sed -e 's/ *`picklock` stands for `build\/picklock`[^.]*\. *//' -e '/^\$ make/!s|\(picklock/\)\{0,1\}build/picklock\([^_]\)|picklock\2|g' "$page" \
+        > "$to/share/doc/picklock/$page"
+    chmod 644 "$to/share/doc/picklock/$page"
 done
 
 print "$to/share/man/man1/picklock.1" man

@@ -540,6 +540,9 @@ def test_a_scenario_goes_by_its_name_from_any_folder(tmp_path):
 def test_help_and_version_are_commands_too():
     assert run("help", "run").out == run("run", "--help").out != "" and run("help").out == run("--help").out
     assert run("version").out == run("--version").out != ""
+    for words in (("version", "x"), ("--version", "x"), ("help", "run", "x")):
+        assert run(*words).status == 64, words
+    assert "did you mean 'version'" in run("verion").err
 
 
 def test_minutes_have_two_names():

@@ -73,6 +73,12 @@ def test_every_command_has_a_page_with_all_of_its_options(installed):
         assert ".SH EXIT STATUS" in page
 
 
+def test_installed_documents_name_the_program_as_it_is_called_there(installed):
+    for page in (installed / "share/doc/picklock").rglob("*.md"):
+        for line in page.read_text().splitlines():
+            assert "build/picklock" not in line.replace("build/picklock_", "") or line.startswith("$ make"), (page, line)
+
+
 def test_no_page_gives_an_order_by_accident():
     """What stands at the start of a line of a page is one of our orders, or text without any."""
     for command in COMMANDS:
@@ -93,11 +99,14 @@ def test_bash_completes_what_help_names():
         answer picklock stress --scheme set-nx-ex
         answer picklock check --json ''
         answer picklock explore --no
+        answer picklock help sto
+        answer picklock man stre
+        answer picklock completion ''
     """
     done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], text=True, capture_output=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-reductions"]
+        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-reductions", "", "stress", "bash zsh fish"]
     for command in COMMANDS:
         words = re.search(rf"^        {command}\) words='(.*)' ;;$", script, re.MULTILINE).group(1).split()
         assert set(words) == options_of(command) | {"--help"}

@@ -114,12 +114,16 @@ def test_another_progress_is_refused():
     assert refused.status == 64 and "--progress wants words, json or none, not 'jsn'; did you mean 'json'?" in refused.err
 
 
-def test_a_manual_page_is_shown_on_a_terminal_and_written_elsewhere():
-    """Where there is no man(1), it is written as it is."""
+def test_a_manual_page_is_shown_on_a_terminal_and_written_elsewhere(tmp_path):
+    """Where there is no man(1), or one that reads no page from a pipe, it is written as it is."""
     page = run("man", "run").out
     assert page.startswith(".TH picklock-run 1")
     shown = in_a_terminal([PICKLOCK, "man", "run"], 80, stderr=subprocess.DEVNULL, env={**os.environ, "MANPAGER": "cat", "PAGER": "cat"})[1]
     without = in_a_terminal([PICKLOCK, "man", "run"], 80, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": "/nowhere"})[1]
     assert without == page
+    (tmp_path / "man").write_text("#!/bin/sh\necho 'man: unknown option -l' >&2\nexit 1\n")
+    (tmp_path / "man").chmod(0o755)
+    other = in_a_terminal([PICKLOCK, "man", "run"], 80, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})[1]
+    assert other == page
     if shutil.which("man"):
         assert ".TH" not in shown and "SYNOPSIS" in re.sub(".\b|\x1b\\[[0-9;]*m", "", shown), shown

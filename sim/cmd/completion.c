@@ -127,6 +127,27 @@ static void command_names(const char *between)
         printf("%s%s", i ? between : "", cmd_rows[i].name);
 }
 
+/* What stands first behind the command, where the usage lists it: "[schemes|faults] ..."; any
+ * command for "[COMMAND]"; "" where it does not. The caller frees. */
+static char *operand_words(const struct cmd_row *row)
+{
+    const char *from = row->usage + strspn(row->usage, "[");
+    const size_t size = strcspn(from, "] ");
+    char *words = NULL;
+    for (int i = 0; i < cmd_rows_count && !strncmp(from, "COMMAND]", size + 1); i++) {
+        char *longer = memory_format("%s%s%s", words ? words : "", i ? " " : "", cmd_rows[i].name);
+        free(words);
+        words = longer;
+    }
+    if (words)
+        return words;
+    const bool is_list = *from != '-' && memchr(from, '|', size);
+    words = memory_format("%.*s", is_list ? (int)size : 0, from);
+    for (char *bar = words; (bar = strchr(bar, '|'));)
+        *bar = ' ';
+    return words;
+}
+
 /* --- bash --- */
 
 static void bash_name(const struct cmd_row *row, const struct help_option *option,
@@ -146,6 +167,14 @@ static void bash_values(const struct cmd_row *row, const struct help_option *opt
         printf("    %s:%s) return ;;\n", row->name, option->name);
 }
 
+static void bash_operands(const struct cmd_row *row)
+{
+    char *words = operand_words(row);
+    if (*words)
+        printf("    %s:%s) words='%s' ;;\n", row->name, row->name, words);
+    free(words);
+}
+
 /* In a list ("A,B") the last name is completed. An empty answer lets bash complete files. */
 static void print_bash(void)
 {
@@ -157,8 +186,10 @@ static void print_bash(void)
     command_names(" ");
     printf(" --help --version' -- \"$current\"))\n    return\n  fi\n"
            "  case $command:$before in\n");
-    for (int i = 0; i < cmd_rows_count; i++)
+    for (int i = 0; i < cmd_rows_count; i++) {
         each_option(&cmd_rows[i], &(struct shell){bash_values});
+        bash_operands(&cmd_rows[i]);
+    }
     printf("    *) [[ $current == -* ]] || return\n      case $command in\n");
     for (int i = 0; i < cmd_rows_count; i++) {
         printf("        %s) words='--help", cmd_rows[i].name);
@@ -215,7 +246,11 @@ static void print_zsh(void)
     for (int i = 0; i < cmd_rows_count; i++) {
         printf("    %s)\n      _arguments", cmd_rows[i].name);
         each_option(&cmd_rows[i], &(struct shell){zsh_option});
-        printf(" \\\n        '*:file:_files' ;;\n");
+        char *operands = operand_words(&cmd_rows[i]);
+        printf(*operands ? " \\\n        '1:operand:(%s)' ;;\n"
+                         : " \\\n        '*:file:_files' ;;\n",
+               operands);
+        free(operands);
     }
     printf("  esac\n}\n"
            "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _picklock \"$@\"\n"
@@ -253,8 +288,14 @@ static void print_fish(void)
         fish_text(cmd_rows[i].words, (int)strlen(cmd_rows[i].words));
         printf("'\n");
     }
-    for (int i = 0; i < cmd_rows_count; i++)
+    for (int i = 0; i < cmd_rows_count; i++) {
+        char *operands = operand_words(&cmd_rows[i]);
+        if (*operands)
+            printf("complete -c picklock -n '__fish_seen_subcommand_from %s' -f -a '%s'\n",
+                   cmd_rows[i].name, operands);
+        free(operands);
         each_option(&cmd_rows[i], &(struct shell){fish_option});
+    }
 }
 
 int cmd_completion(int argc, char **argv)

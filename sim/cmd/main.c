@@ -1,6 +1,7 @@
 /* main.c - picks the subcommand. The only file that knows main(). */
 #include "cmd/cmd.h"
 #include "cmd/help_text.h"
+#include "cmd/options.h"
 #include "cmd/secrets.h"
 
 #include "base/memory.h"
@@ -163,19 +164,45 @@ static int help_of(const char *command)
     return FAIL_NONE;
 }
 
+/* clang-format off */
+const char cmd_help_help[] =
+    "\n"
+    "  COMMAND                whose options are listed (default: all commands, a line each)\n";
+const char cmd_version_help[] = "";
+/* clang-format on */
+
+int cmd_help(int argc, char **argv)
+{
+    struct failure failure = {0};
+    int operands;
+    if (options_parse(argc, argv, NULL, 0, &operands, &failure))
+        return cmd_failed(&failure);
+    if (operands > 1)
+        return cmd_refuse("help takes one command, not %d", operands);
+    return operands ? help_of(argv[1]) : overview(stdout, FAIL_NONE);
+}
+
+int cmd_version(int argc, char **argv)
+{
+    struct failure failure = {0};
+    int operands;
+    if (options_parse(argc, argv, NULL, 0, &operands, &failure))
+        return cmd_failed(&failure);
+    if (operands)
+        return cmd_refuse("version takes no operand, such as '%s'", argv[1]);
+    printf("picklock %s\n", PICKLOCK_VERSION);
+    return FAIL_NONE;
+}
+
 static int run_command(int argc, char **argv)
 {
     secrets_hide(argc, argv);
     if (argc < 2)
         return overview(stderr, FAIL_INPUT);
-    if (!strcmp(argv[1], "help") && argc > 2)
-        return help_of(argv[2]);
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return overview(stdout, FAIL_NONE);
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
-        printf("picklock %s\n", PICKLOCK_VERSION);
-        return FAIL_NONE;
-    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return cmd_help(argc - 1, argv + 1);
+    if (!strcmp(argv[1], "--version"))
+        return cmd_version(argc - 1, argv + 1);
     const struct cmd_row *row = cmd_row_named(argv[1]);
     if (!row)
         return FAIL_INPUT;

@@ -10,6 +10,7 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* clang-format off */
@@ -75,7 +76,8 @@ static void print_command(const struct cmd_row *row)
     print_title(name, row->words);
     printf(".SH SYNOPSIS\n.B picklock %s\n", row->name);
     print_text(row->usage);
-    printf(".SH OPTIONS\n");
+    if (text.count)
+        printf(".SH OPTIONS\n");
     print_parts(&text);
     help_text_free(&text);
     print_statuses();
@@ -102,14 +104,16 @@ static void print_page(const struct cmd_row *row)
         print_program();
 }
 
-/* On a terminal man(1) shows it, where there is one; false: there is none, and nothing was shown.
- */
+enum { MAN_CANNOT = 2 }; /* man(1)'s highest status for "that is not how I am called" */
+
+/* On a terminal man(1) shows it, where there is one that reads a page from a pipe; false: nothing
+ * was shown. */
 static bool show(const struct cmd_row *row)
 {
     if (system("command -v man > /dev/null 2>&1") != 0)
         return false;
     (void)signal(SIGPIPE, SIG_IGN); /* a reader may leave early */
-    FILE *pager = popen("exec man -l -", "w");
+    FILE *pager = popen("exec man -l - 2> /dev/null", "w");
     const int terminal = dup(STDOUT_FILENO);
     if (!pager || terminal < 0 || dup2(fileno(pager), STDOUT_FILENO) < 0)
         return false;
@@ -119,8 +123,8 @@ static bool show(const struct cmd_row *row)
     clearerr(stdout);
     (void)dup2(terminal, STDOUT_FILENO);
     (void)close(terminal);
-    (void)pclose(pager);
-    return true;
+    const int status = pclose(pager);
+    return !WIFEXITED(status) || WEXITSTATUS(status) == 0 || WEXITSTATUS(status) > MAN_CANNOT;
 }
 
 int cmd_man(int argc, char **argv)
