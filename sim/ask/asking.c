@@ -205,6 +205,15 @@ struct subject *asking_subject(struct asking *asking)
     return &asking->subject;
 }
 
+enum asking_extend asking_extend(const struct asking *asking)
+{
+    if (!(asking->program->promises & 1u << WORKER_PROMISES_EXTENDS))
+        return EXTEND_IS_NO_PROMISE;
+    if (asking->program->skips_extend)
+        return EXTEND_IS_SKIPPED;
+    return asking->servers > 1 ? EXTEND_OF_SEVERAL : EXTEND_IS_ASKED;
+}
+
 int asking_lease_ticks(const struct asking *asking)
 {
     return asking->lease_ticks;

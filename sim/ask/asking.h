@@ -69,6 +69,10 @@ void asking_free(struct asking *asking); /* NULL is fine */
 struct subject *asking_subject(struct asking *asking);
 int asking_lease_ticks(const struct asking *asking);
 
+/* Is it asked to extend, once in each hold? Where it promises that; of one server alone. */
+enum asking_extend { EXTEND_IS_NO_PROMISE, EXTEND_IS_ASKED, EXTEND_IS_SKIPPED, EXTEND_OF_SEVERAL };
+enum asking_extend asking_extend(const struct asking *asking);
+
 /* Before a search, with its faults (FAULT_COUNT of them). Where connections break: does a worker
  * that waits for nothing mind? Each history that it waits for nothing in is asked, too, with its
  * connection broken. Where holders are slow: what it does behind an attempt is asked with a lease

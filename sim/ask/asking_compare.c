@@ -180,6 +180,20 @@ static enum fail take_and_release(struct twins *pair, int32_t ticks, struct fail
     return fail ? fail : end_operation(pair, &told, failure);
 }
 
+/* Granted, extended and released. */
+static enum fail take_and_extend(struct twins *pair, struct failure *failure)
+{
+    struct remembered_step told;
+    set_servers(pair, nothing);
+    if (operate(pair, HAPPENS_ACQUIRE, &told, failure))
+        return failure->code;
+    if (!told.has_ended || told.answer != ANSWER_OK)
+        return FAIL_NONE;
+    if (operate(pair, HAPPENS_EXTEND, &told, failure))
+        return failure->code;
+    return operate(pair, HAPPENS_RELEASE, &told, failure);
+}
+
 /* They went on otherwise: does each of them, in another process, do so again? One that does not is
  * no matter of attempts. */
 static enum fail ask_both_again(struct asking *asking, const struct twins *pair,
@@ -240,10 +254,13 @@ static enum fail compare_jumped(struct asking *asking, uint32_t node, struct fai
 
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
 {
-    struct twins pair = {.asking = asking, .node = node}, late = pair;
+    struct twins pair = {.asking = asking, .node = node}, late = pair, extended = pair;
     if (!is_among(asking->ends, asking->ends_count, node)) {
         if (end_in_time(&pair, failure))
             return pair.have_differed ? ask_both_again(asking, &pair, failure) : failure->code;
+        if (asking_extend(asking) == EXTEND_IS_ASKED && take_and_extend(&extended, failure))
+            return extended.have_differed ? ask_both_again(asking, &extended, failure)
+                                          : failure->code;
         put_among(&asking->ends, &asking->ends_count, node);
     }
     if (asking->expects_late && !is_among(asking->late_ends, asking->late_ends_count, node)) {

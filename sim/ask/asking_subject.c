@@ -1,5 +1,6 @@
 /* asking_subject.c - the explorer's clients and its server, answered by who was asked. */
 #include "ask/asking_state.h"
+#include "ask/server_order.h"
 
 #include <string.h>
 
@@ -16,76 +17,14 @@ static uint32_t node_of(const struct client_state *client_state)
     return field ? (uint32_t)(field - NODE_BASE) : NODE_ROOT;
 }
 
-/* --- servers that are treated alike: a history calls them by the order in which it met them --- */
-
-/* FIELD_ORDER: those that were met, a digit each, the first one lowest: its number from 1. Those
- * that were not follow by their numbers. */
-enum { ORDER_BITS = 3, ORDER_MASK = (1 << ORDER_BITS) - 1 };
-_Static_assert((int)SERVERS_MAX <= (int)ORDER_MASK, "a digit of an order is too short");
-_Static_assert((int)SERVERS_MAX *(int)ORDER_BITS < 31, "an order is too long");
-
-static int met_at(int32_t order, int place)
-{
-    return (order >> (place * ORDER_BITS) & ORDER_MASK) - 1;
-}
-
-static int count_met(int32_t order)
-{
-    int count = 0;
-    while (count < SERVERS_MAX && met_at(order, count) >= 0)
-        count++;
-    return count;
-}
-
-/* The place of that server; -1: it was not met. */
-static int place_met(int32_t order, int server)
-{
-    for (int i = 0; i < count_met(order); i++)
-        if (met_at(order, i) == server)
-            return i;
-    return -1;
-}
-
 static int32_t meet(const struct asking *asking, int32_t order, int server)
 {
-    if (!asking->is_even_handed || place_met(order, server) >= 0)
-        return order;
-    return order | (server + 1) << (count_met(order) * ORDER_BITS);
+    return asking->is_even_handed ? server_order_meet(order, server) : order;
 }
 
-/* What a history calls that server. */
 static int named_in(const struct asking *asking, int32_t order, int server)
 {
-    int name = place_met(order, server);
-    if (!asking->is_even_handed)
-        return server;
-    if (name >= 0)
-        return name;
-    name = count_met(order);
-    for (int s = 0; s < server; s++)
-        name += place_met(order, s) < 0;
-    return name;
-}
-
-/* The same servers as the first history of its class calls them; those that have said the same in
- * the order of their numbers. */
-static int32_t order_in_class(int32_t order, const struct history_class *it)
-{
-    int server[SERVERS_MAX] = {0};
-    int32_t named = 0;
-    const int met = count_met(order);
-    for (int i = 0; i < met; i++)
-        server[it->name[i]] = met_at(order, i);
-    for (int i = 0; i < met; i++)
-        for (int k = 0; k < i; k++)
-            if (it->like[i] == it->like[k] && server[k] > server[i]) {
-                const int swapped = server[i];
-                server[i] = server[k];
-                server[k] = swapped;
-            }
-    for (int i = 0; i < met; i++)
-        named |= (server[i] + 1) << (i * ORDER_BITS);
-    return named;
+    return asking->is_even_handed ? server_order_name(order, server) : server;
 }
 
 /* Since the last moment that counts, as an edge tells it. */
@@ -147,6 +86,8 @@ static enum fail edge_of(struct asking *asking, struct client_state *client_stat
         edge->happening = HAPPENS_ACQUIRE;
     else if (impulse->kind == IMPULSE_RELEASE)
         edge->happening = HAPPENS_RELEASE;
+    else if (impulse->kind == IMPULSE_EXTEND)
+        edge->happening = HAPPENS_EXTEND;
     else
         edge->happening = happenings[impulse->moment.kind];
     if (edge->happening == HAPPENS_REPLY || edge->happening == HAPPENS_RESET)
@@ -156,24 +97,41 @@ static enum fail edge_of(struct asking *asking, struct client_state *client_stat
                : FAIL_NONE;
 }
 
-static enum result result_of(enum answer_kind answer, bool is_acquire)
+static enum operation operation_of(const struct client_state *client_state)
 {
+    if (client_state->extend == EXTEND_UNDER_WAY)
+        return OP_EXTEND;
+    return client_state->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE;
+}
+
+static enum result result_of(enum answer_kind answer, enum operation op)
+{
+    static const enum result done[] = {
+        [OP_ACQUIRE] = RESULT_GRANTED, [OP_RELEASE] = RESULT_RELEASED, [OP_EXTEND] = RESULT_DONE};
     if (answer == ANSWER_OK)
-        return is_acquire ? RESULT_GRANTED : RESULT_RELEASED;
+        return done[op];
     if (answer == ANSWER_NOT_OK)
-        return is_acquire ? RESULT_REFUSED : RESULT_NOT_MINE;
+        return op == OP_ACQUIRE ? RESULT_REFUSED : RESULT_NOT_MINE;
     return RESULT_FAILED;
+}
+
+/* Who is told nothing of its extend knows no more than before. */
+static enum phase phase_behind(enum operation op, enum result result)
+{
+    const bool holds = op == OP_EXTEND ? result != RESULT_NOT_MINE : result == RESULT_GRANTED;
+    return holds ? PHASE_HOLDING : PHASE_IDLE;
 }
 
 static void take_end(const struct remembered_step *told, struct client_state *client_state,
                      struct step_result *step)
 {
-    const bool is_acquire = client_state->phase == PHASE_ACQUIRING;
     if (told->has_ended) {
         step->has_returned = true;
-        step->op = is_acquire ? OP_ACQUIRE : OP_RELEASE;
-        step->result = result_of((enum answer_kind)told->answer, is_acquire);
-        client_state->phase = step->result == RESULT_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
+        step->op = operation_of(client_state);
+        step->result = result_of((enum answer_kind)told->answer, step->op);
+        client_state->phase = (uint8_t)phase_behind(step->op, step->result);
+        if (step->op == OP_EXTEND)
+            client_state->extend = EXTEND_OVER;
     }
     if (told->has_notice && client_state->phase == PHASE_HOLDING) {
         step->has_noticed_loss = true;
@@ -190,17 +148,17 @@ static struct packed_message message_of(const struct asking *asking,
                                     [COMMAND_WATCH] = OPAQUE_WATCH,
                                     [COMMAND_UNWATCH] = OPAQUE_WATCH,
                                     [COMMAND_TRANSACTION] = OPAQUE_TRANSACTION};
-    return (struct packed_message){
-        .state = MESSAGE_REQUEST,
-        .flags = MESSAGE_CURRENT,
-        .server = (uint8_t)server,
-        .lane = LANE_MAIN,
-        .op = client_state->phase == PHASE_RELEASING ? OP_RELEASE : OP_ACQUIRE,
-        .verb = (uint8_t)(VERB_COUNT + sent->name),
-        .key = sent->names_key ? KEY_LOCK : KEY_LIST,
-        .value = sent->whose ? client_state->token : 0,
-        .number = (int32_t)sent->command,
-        .opaque_kind = kinds[server_command_kind(&asking->server, sent->command)]};
+    return (struct packed_message){.state = MESSAGE_REQUEST,
+                                   .flags = MESSAGE_CURRENT,
+                                   .server = (uint8_t)server,
+                                   .lane = LANE_MAIN,
+                                   .op = (uint8_t)operation_of(client_state),
+                                   .verb = (uint8_t)(VERB_COUNT + sent->name),
+                                   .key = sent->names_key ? KEY_LOCK : KEY_LIST,
+                                   .value = sent->whose ? client_state->token : 0,
+                                   .number = (int32_t)sent->command,
+                                   .opaque_kind =
+                                       kinds[server_command_kind(&asking->server, sent->command)]};
 }
 
 static enum fail take_messages(struct asking *asking, const struct remembered_step *told,
@@ -229,7 +187,7 @@ static enum fail take_history(struct asking *asking, const struct remembered_ste
     if (asking_class(asking, told->node, it, &asking->failure))
         return FAIL_UNKNOWN;
     client_state->fields[FIELD_NODE] = (int32_t)(NODE_BASE + it->node);
-    *order = order_in_class(*order, it);
+    *order = server_order_in_class(*order, it);
     return FAIL_NONE;
 }
 
@@ -344,12 +302,12 @@ static void rename_servers(struct subject *subject, struct client_state *client_
     int32_t *order = &client_state->fields[FIELD_ORDER], renamed = 0;
     struct history_class it;
     struct failure none = {0};
-    for (int i = 0; i < count_met(*order); i++)
-        renamed |= (new_number[met_at(*order, i)] + 1) << (i * ORDER_BITS);
+    for (int i = 0; i < server_order_count(*order); i++)
+        renamed = server_order_meet(renamed, new_number[server_order_at(*order, i)]);
     *order = renamed;
     if (node_of(client_state) != NODE_ROOT &&
         !asking_class(asking, node_of(client_state), &it, &none))
-        *order = order_in_class(renamed, &it);
+        *order = server_order_in_class(renamed, &it);
 }
 
 /* What the history calls it, from 1; those that have said the same are the same. 0: it was not met.
@@ -358,7 +316,7 @@ static int32_t part_of_server(struct subject *subject, const struct client_state
                               int server)
 {
     struct asking *asking = (struct asking *)subject;
-    const int place = place_met(client_state->fields[FIELD_ORDER], server);
+    const int place = server_order_place(client_state->fields[FIELD_ORDER], server);
     struct history_class it;
     struct failure none = {0};
     if (place < 0)

@@ -247,6 +247,8 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
         return seat_ask(seat, WORKER_ACQUIRE, failure);
     case HAPPENS_RELEASE:
         return seat_ask(seat, WORKER_RELEASE, failure);
+    case HAPPENS_EXTEND:
+        return seat_ask(seat, WORKER_EXTEND, failure);
     case HAPPENS_REPLY:
         message = seat_waits_for(seat, server);
         if (!message)
@@ -387,9 +389,9 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
                     struct remembered_step *told, bool *reads_clock, struct failure *failure)
 {
     const uint64_t reads = clock_reads(asker, seat), of_wall = wall_reads(seat);
-    const bool was_asked = edge->happening == HAPPENS_ACQUIRE ||
-                           edge->happening == HAPPENS_RELEASE ||
-                           session_is_asked(seat->session, seat->client);
+    const bool was_asked =
+        edge->happening == HAPPENS_ACQUIRE || edge->happening == HAPPENS_RELEASE ||
+        edge->happening == HAPPENS_EXTEND || session_is_asked(seat->session, seat->client);
     *told = (struct remembered_step){.timer_us = TIME_NEVER};
     if (make_happen(asker, seat, edge, failure) || take_commands(asker, seat, told, failure))
         return failure->code;

@@ -70,11 +70,10 @@ static void tell_jump(const struct worker_asker *asker, const struct history_edg
 static void tell_edge(const struct worker_asker *asker, const struct history_edge *edge, char *text,
                       size_t size)
 {
-    static const char *const words[HAPPENING_COUNT] = {[HAPPENS_ACQUIRE] = "it is asked to acquire",
-                                                       [HAPPENS_RELEASE] = "it is asked to release",
-                                                       [HAPPENS_RESET] = "its connection breaks",
-                                                       [HAPPENS_CUT] = "its idle connection breaks",
-                                                       [HAPPENS_TIMER] = "its timer rings"};
+    static const char *const words[HAPPENING_COUNT] = {
+        [HAPPENS_ACQUIRE] = "it is asked to acquire", [HAPPENS_RELEASE] = "it is asked to release",
+        [HAPPENS_EXTEND] = "it is asked to extend",   [HAPPENS_RESET] = "its connection breaks",
+        [HAPPENS_CUT] = "its idle connection breaks", [HAPPENS_TIMER] = "its timer rings"};
     const struct spoken_token own = stand_in(asker, "its-token");
     const struct spoken_token other = stand_in(asker, "another-token");
     size_t length;

@@ -19,6 +19,7 @@ enum happening {
     HAPPENS_RESET, /* the connection of that command breaks */
     HAPPENS_CUT,   /* its connections break while it waits for nothing */
     HAPPENS_TIMER,
+    HAPPENS_EXTEND,
     HAPPENING_COUNT
 };
 

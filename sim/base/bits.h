@@ -28,4 +28,12 @@
 #define BITS_FIT_COUNT(count, type, member)                                                        \
     _Static_assert((count) <= 8 * sizeof((type *)0)->member, #member ": too narrow for its bits")
 
+static inline int bits_count(unsigned bits)
+{
+    int count = 0;
+    for (; bits != 0; bits &= bits - 1)
+        count++;
+    return count;
+}
+
 #endif

@@ -21,7 +21,7 @@ static enum cause taken_cause(const struct ledger *ledger, const struct grant *g
         return CAUSE_OVERRUN;
     if (ledger->has_stamps && !clocks_agreed(ledger, grant))
         return CAUSE_CLIENT_CLOCK;
-    if (grant->is_touched)
+    if (grant->is_touched || grant->by.op == OP_EXTEND)
         return CAUSE_FOREIGN_EXTEND;
     return CAUSE_ACQUIRE_BUG;
 }

@@ -182,6 +182,7 @@ static enum fail read_schemes(struct explore_args *args, struct worker_scheme *p
         args->program = program;
         fail = worker_scheme_init(program, args->worker, args->redis_server, failure);
         program->program.wait_us = args->wait_us;
+        program->program.skips_extend = args->no_extend;
         program->program.stop = &cmd_stop;
         return fail;
     }

@@ -14,7 +14,7 @@ const char cmd_explore_help[] =
     "  --worker COMMAND       search this lock program, unmodified: 'python3 my_lock.py' (see\n"
     "                         sim/docs/WORKERS.md); with --search exhaustive it is asked once for\n"
     "                         whatever it may meet, with random, pct or bounded it is run\n"
-    "  --wait TIME, --depends F, --no-cache   as for `picklock test`\n"
+    "  --wait TIME, --depends F, --no-cache, --no-extend   as for `picklock test`\n"
     "  --fault F,G            search under these faults: none, one fault, or several at once as\n"
     "                         in stall+crash (default: none, then each fault alone;\n"
     "                         `picklock list faults` explains them)\n"
@@ -128,9 +128,11 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
                   {"--depends", is_run && args->depends},
                   {"--no-cache", is_run && args->no_cache},
                   {"--learn", is_run && args->learn}};
-    if (!args->worker && (args->depends || args->no_cache))
+    if (!args->worker && (args->depends || args->no_cache || args->no_extend))
         return failure_set(failure, FAIL_INPUT, "%s goes with --worker",
-                           args->depends ? "--depends" : "--no-cache");
+                           args->depends    ? "--depends"
+                           : args->no_cache ? "--no-cache"
+                                            : "--no-extend");
     if (args->model && !args->learn)
         return failure_set(failure, FAIL_INPUT, "--model goes with --learn");
     if (!args->worker && args->learn)
@@ -156,6 +158,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
         {"--worker", OPTION_TEXT, &args->worker, 0, 0},
         {"--depends", OPTION_TEXT, &args->depends, 0, 0},
         {"--no-cache", OPTION_FLAG, &args->no_cache, 0, 0},
+        {"--no-extend", OPTION_FLAG, &args->no_extend, 0, 0},
         {"--wait", OPTION_DURATION, &args->wait_us, 0, WAIT_MAX_US},
         {"--fault", OPTION_TEXT, &args->fault, 0, 0},
         {"--frontier", OPTION_FLAG, &args->minimal, 0, 0},

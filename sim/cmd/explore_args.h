@@ -20,7 +20,7 @@ struct explore_args {
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section; /* has_section */
     bool has_section;
-    int minimal, no_cache, no_reductions, learn, full_states, witness, confirm;
+    int minimal, no_cache, no_extend, no_reductions, learn, full_states, witness, confirm;
 };
 
 /* Defaults, then the command line. FAIL_INPUT: as options_parse. */

@@ -108,6 +108,7 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
 {
     cell->options.subject = asking_subject(asking);
     cell->options.lease_ticks = asking_lease_ticks(asking);
+    cell->options.has_extends = asking_extend(asking) == EXTEND_IS_ASKED;
     asking_expect(asking, cell->options.budget);
     enum fail fail = cell_search(cell, SECTION_NOTHING, failure);
     cell->learned_ways = asking_figures(asking).learned_ways;
@@ -207,6 +208,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     (void)snprintf(it->kept_words, sizeof it->kept_words, "%s", asking_kept_words(asking));
     it->figures = asking_figures(asking);
     it->lease_ticks = asking_lease_ticks(asking);
+    it->extend = asking_extend(asking);
     it->has_fence = args->program->program.promises & 1u << WORKER_PROMISES_FENCE;
     asking_free(asking);
     return fail;
@@ -342,6 +344,13 @@ static char *classes_words(const struct asking_figures *figures)
     return memory_text("");
 }
 
+static const char *const extend_words[] = {
+    [EXTEND_IS_NO_PROMISE] = "",
+    [EXTEND_IS_ASKED] = " A holder extends at most once in each hold.",
+    [EXTEND_IS_SKIPPED] = " It is not asked to extend (--no-extend).",
+    [EXTEND_OF_SEVERAL] = " How it extends is not asked of several servers (--search random).",
+};
+
 void explore_asking_note(struct results *results, const struct explore_asking *asking,
                          const struct cells *cells)
 {
@@ -353,21 +362,22 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     if (figures->executions)
         results_note(
             results,
-            memory_format(
-                "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
-                " local histories, %" PRIu64 " questions to the server; %" PRIu64
-                " answers were asked for again, those of the worker in fresh "
-                "processes. Assumed: the worker is deterministic; what it does "
-                "behind an attempt is what a new one does (asked %" PRIu64
-                " times); time goes in ticks, %d to a lease%s%s%s%s.%s",
-                figures->executions, figures->histories, figures->questions, figures->audited,
-                figures->ends, asking->lease_ticks, far,
-                figures->has_idle_reads ? "; it measures time by its wall clock and by timers alone"
-                                        : "",
-                figures->is_even_handed
-                    ? "; it treats its servers alike (asked with them in other places)"
-                    : "",
-                classes, asking->has_fence ? " The order of its fences is not judged." : ""));
+            memory_format("Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
+                          " local histories, %" PRIu64 " questions to the server; %" PRIu64
+                          " answers were asked for again, those of the worker in fresh "
+                          "processes. Assumed: the worker is deterministic; what it does "
+                          "behind an attempt is what a new one does (asked %" PRIu64
+                          " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s",
+                          figures->executions, figures->histories, figures->questions,
+                          figures->audited, figures->ends, asking->lease_ticks, far,
+                          figures->has_idle_reads
+                              ? "; it measures time by its wall clock and by timers alone"
+                              : "",
+                          figures->is_even_handed
+                              ? "; it treats its servers alike (asked with them in other places)"
+                              : "",
+                          classes, extend_words[asking->extend],
+                          asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
     free(classes);
     if (figures->kept)

@@ -35,6 +35,8 @@ const char cmd_test_help[] =
     "                         the next run while all these are the same\n"
     "  --no-cache             keep and take none (else in PICKLOCK_CACHE, or in picklock under\n"
     "                         XDG_CACHE_HOME or ~/.cache)\n"
+    "  --no-extend            do not ask it to extend among the interleavings, if it promises to:\n"
+    "                         fewer executions, and that promise is not looked at there\n"
     "  --clients N            number of clients of the interleavings, 1 to 6 (default 3)\n"
     "  --rounds N             attempts of each client, 1 to 7 (default 2)\n"
     WAIT_HELP
@@ -92,10 +94,11 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
     const struct {
         const char *name;
         bool is_given;
-    } others[] = {
-        {"a scenario", operands > 1}, {"--fault", test->fault},       {"--clients", test->clients},
-        {"--rounds", test->rounds},   {"--budget", test->budget_us},  {"--fail-on", test->fail_on},
-        {"--depends", test->depends}, {"--no-cache", test->no_cache}, {"a report", has_files}};
+    } others[] = {{"a scenario", operands > 1},     {"--fault", test->fault},
+                  {"--clients", test->clients},     {"--rounds", test->rounds},
+                  {"--budget", test->budget_us},    {"--fail-on", test->fail_on},
+                  {"--depends", test->depends},     {"--no-cache", test->no_cache},
+                  {"--no-extend", test->no_extend}, {"a report", has_files}};
     if (operands < 1)
         return failure_set(failure, FAIL_INPUT,
                            "test wants one command, in quotes: 'python3 my_lock.py'");
@@ -129,6 +132,7 @@ int cmd_test(int argc, char **argv)
         {"--budget", OPTION_DURATION, &test.budget_us, 1000, day_us},
         {"--depends", OPTION_TEXT, &test.depends, 0, 0},
         {"--no-cache", OPTION_FLAG, &test.no_cache, 0, 0},
+        {"--no-extend", OPTION_FLAG, &test.no_extend, 0, 0},
         {"--redis-server", OPTION_TEXT, &test.redis_server, 0, 0},
         {"--seed", OPTION_NUMBER, &test.seed, 0, INT64_MAX},
         {"--fail-on", OPTION_TEXT, &test.fail_on, 0, 0},

@@ -179,6 +179,7 @@ static enum fail prepare(struct lock_test *it, struct failure *failure)
         run_choices_read(&choices, &it->runner, &it->live, failure) ||
         run_choices_worker(&choices, &it->live, &it->worker, &it->runner, failure))
         return failure->code;
+    it->worker.program.skips_extend = test->no_extend;
     it->wanted.rows = memory_new(1, sizeof *it->wanted.rows);
     it->wanted.rows[it->wanted.count++] = &it->worker.scheme;
     return scenario_list_read(&it->scenarios, test->scenarios, test->scenarios_count, failure);

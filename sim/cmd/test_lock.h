@@ -11,7 +11,7 @@ struct test_lock {
     char **scenarios; /* files; none: all that there are */
     int scenarios_count;
     int64_t clients, rounds, budget_us, lease_us, wait_us, patience_us, seed;
-    int no_cache;
+    int no_cache, no_extend;
     struct output output;
 };
 

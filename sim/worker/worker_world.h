@@ -15,6 +15,7 @@ struct worker_program {
     const char *command;      /* of a worker; borrowed */
     const char *redis_server; /* NULL: the one on the PATH */
     int64_t wait_us;          /* as in session.h */
+    bool skips_extend;        /* no search asks it to extend, whatever it promises */
     const volatile int *stop; /* of the session; may be NULL */
     bool is_known;            /* the rest is */
     unsigned promises;        /* bit enum worker_promise */

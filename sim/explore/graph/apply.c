@@ -248,6 +248,8 @@ void apply_client(struct expansion *it, int client, const struct action *action)
         step->violated = properties_of_return(it->space, it->words, client, action->did);
         step_return(it, client, action->did);
     }
+    if (action->did & DID_EXTEND)
+        step->violated |= properties_of_extend(it->space, it->words, client);
     if (action->did & DID_REFUSE)
         step_refused(it, client);
     if (action->did & DID_STRAND)

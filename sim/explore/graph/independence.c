@@ -12,19 +12,20 @@ enum { D = DEPENDENT, Q = WHEN_QUIET, A = WHEN_APART };
  * Columns as rows. The column of ACTION_ARRIVE is read by the successor cache, all of them by the
  * test. */
 const uint8_t independence[INDEPENDENCE_ROWS][INDEPENDENCE_ROWS] = {
-    [ACTION_TICK] = {D, D, D, D, D, D, D, D, D, D, D, D, D},
-    [ACTION_ACQUIRE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_RELEASE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_WRITE] = {D, Q, Q, Q, D, D, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_READ_COUNTER] = {D, Q, Q, D, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_WRITE_COUNTER] = {D, Q, Q, D, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_WAKE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_ARRIVE] = {D, Q, Q, Q, Q, Q, Q, A, Q, Q, Q, D, D},
-    [ACTION_HEAR] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_GIVE_UP] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
-    [ACTION_INJECT] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, D, D},
-    [ACTION_DELAYED] = {D, D, D, D, D, D, D, D, D, D, D, D, D},
-    [INDEPENDENCE_SERVER] = {D, Q, Q, Q, Q, Q, Q, D, Q, Q, D, D, D},
+    [ACTION_TICK] = {D, D, D, D, D, D, D, D, D, D, D, D, D, D},
+    [ACTION_ACQUIRE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_RELEASE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_EXTEND] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_WRITE] = {D, Q, Q, Q, Q, D, D, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_READ_COUNTER] = {D, Q, Q, Q, D, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_WRITE_COUNTER] = {D, Q, Q, Q, D, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_WAKE] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_ARRIVE] = {D, Q, Q, Q, Q, Q, Q, Q, A, Q, Q, Q, D, D},
+    [ACTION_HEAR] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_GIVE_UP] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, Q},
+    [ACTION_INJECT] = {D, Q, Q, Q, Q, Q, Q, Q, Q, Q, Q, D, D, D},
+    [ACTION_DELAYED] = {D, D, D, D, D, D, D, D, D, D, D, D, D, D},
+    [INDEPENDENCE_SERVER] = {D, Q, Q, Q, Q, Q, Q, Q, D, Q, Q, D, D, D},
 };
 
 static int row_of(const struct placed_action *it)

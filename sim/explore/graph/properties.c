@@ -1,14 +1,11 @@
 /* properties.c - see properties.h. */
 #include "explore/graph/properties.h"
 
+#include "base/bits.h"
+
 static unsigned bit(enum property property)
 {
     return 1u << property;
-}
-
-static int quorum(const struct config *config)
-{
-    return config->scheme->needs_quorum ? config->servers / 2 + 1 : 1;
 }
 
 unsigned properties_of_execution(const struct config *config, unsigned observed)
@@ -19,7 +16,7 @@ unsigned properties_of_execution(const struct config *config, unsigned observed)
     if (observed & FOREIGN_TOUCH)
         violated |= bit(PROPERTY_EXTEND_OWN);
     if (observed & LEFT_ORPHAN && config->scheme->promises_token)
-        violated |= bit(PROPERTY_NO_ORPHAN) | (quorum(config) > 1 ? 0 : ORPHAN_BY_LEFTOVER);
+        violated |= bit(PROPERTY_NO_ORPHAN) | (config_quorum(config) > 1 ? 0 : ORPHAN_BY_LEFTOVER);
     if (observed & UPDATE_LOST)
         violated |= bit(PROPERTY_NO_LOST_UPDATE);
     return violated;
@@ -49,7 +46,7 @@ static int count_kept(struct state_space *space, const uint32_t *words, int clie
 
 bool properties_is_owner(struct state_space *space, const uint32_t *words, int client)
 {
-    return count_kept(space, words, client) >= quorum(&space->config);
+    return count_kept(space, words, client) >= config_quorum(&space->config);
 }
 
 /* Servers that said "taken" because of the client's own key, or "not yours" of a lock that it had
@@ -72,26 +69,18 @@ static unsigned kept_all_along(struct state_space *space, const uint32_t *words,
     return kept;
 }
 
-static int count_servers(unsigned bits)
-{
-    int count = 0;
-    for (; bits != 0; bits &= bits - 1)
-        count++;
-    return count;
-}
-
 /* The client was told "refused", or "not mine": of a majority of servers that is not so. */
 static unsigned properties_of_answer(struct state_space *space, const uint32_t *words, int client,
                                      unsigned did)
 {
     const struct client_facts *facts = space_client(space, words[client]);
-    const int majority = quorum(&space->config);
+    const int majority = config_quorum(&space->config);
     unsigned said = said_untrue(space, words, client, did);
     unsigned kept = kept_all_along(space, words, client);
-    if (count_servers(said | kept) < majority)
+    if (bits_count(said | kept) < majority)
         return 0;
     bool is_leftover =
-        did & DID_REFUSE && !facts->was_refused_itself && count_servers(kept) < majority;
+        did & DID_REFUSE && !facts->was_refused_itself && bits_count(kept) < majority;
     return bit(PROPERTY_TRUTHFUL) | (is_leftover ? REFUSED_BY_LEFTOVER : 0);
 }
 
@@ -112,11 +101,28 @@ static unsigned properties_of_grant(struct state_space *space, const uint32_t *w
     return violated;
 }
 
+/* Told "extended": by a majority of the servers? A hold that had been cut comes back by it. */
+unsigned properties_of_extend(struct state_space *space, const uint32_t *words, int client)
+{
+    const struct config *config = &space->config;
+    const struct client_facts *facts = space_client(space, words[client]);
+    if (bits_count(facts->extended) < config_quorum(config))
+        return bit(PROPERTY_TRUTHFUL);
+    if (facts->call_left > LEASE_OVER || facts->extended_left <= LEASE_OVER)
+        return 0;
+    for (int i = 0; i < config->clients; i++) {
+        const struct client_facts *other = space_client(space, words[i]);
+        if (i != client && other->phase == PHASE_HOLDING && other->call_left > LEASE_OVER)
+            return bit(PROPERTY_LEASE_EXCLUSION);
+    }
+    return 0;
+}
+
 /* It was told "refused" on no server's word, and no key is there. */
 static bool is_guess_wrong(struct state_space *space, const uint32_t *words, unsigned did)
 {
     const struct config *config = &space->config;
-    if (!(did & DID_GUESS) || quorum(config) > 1)
+    if (!(did & DID_GUESS) || config_quorum(config) > 1)
         return false;
     for (int s = 0; s < config->servers; s++)
         if (space_server_facts(space, words[config->clients + s])->is_there)
@@ -134,8 +140,8 @@ unsigned properties_of_return(struct state_space *space, const uint32_t *words, 
     bool is_any_kept = count_kept(space, words, client) > 0;
     /* What was granted behind the answer nobody could have told it of. Of a quorum a minority may
      * always be left: there every orphan counts alike. */
-    bool is_told = quorum(config) > 1 || (did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) &&
-                                          kept_all_along(space, words, client));
+    bool is_told = config_quorum(config) > 1 || (did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) &&
+                                                 kept_all_along(space, words, client));
     if (is_any_kept && config->scheme->promises_token)
         violated |= bit(PROPERTY_NO_ORPHAN) | (is_told ? 0 : ORPHAN_BY_LEFTOVER);
     if (did & (DID_REFUSE | DID_NOT_MINE) &&
@@ -152,7 +158,7 @@ static bool is_lost(struct state_space *space, const uint32_t *words, int client
 {
     const struct client_facts *facts = space_client(space, words[client]);
     return facts->phase == PHASE_HOLDING && facts->call_left < LEASE_OVER &&
-           count_kept(space, words, client) < quorum(&space->config);
+           count_kept(space, words, client) < config_quorum(&space->config);
 }
 
 /* The acquire that made the ghost owner may still set the expiry. */

@@ -197,6 +197,8 @@ static void client_facts_fill(struct client_facts *facts, const struct client_st
     facts->rounds = client_state->rounds;
     facts->call_left = client_state->call_left;
     facts->deleted = client_state->deleted;
+    facts->extended = client_state->extended;
+    facts->extended_left = client_state->extended_left;
     facts->overtaken = client_state->overtaken;
     facts->refused = client_state->refused;
     facts->was_refused_itself = client_state->flags & CLIENT_REFUSED_ITSELF;

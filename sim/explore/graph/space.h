@@ -45,7 +45,8 @@ struct client_facts {
     bool is_hearing; /* CLIENT_HEARING */
     uint8_t phase, rounds, call_left;
     uint8_t deleted, refused, overtaken; /* of the client state */
-    bool was_refused_itself;             /* CLIENT_REFUSED_ITSELF */
+    uint8_t extended, extended_left;
+    bool was_refused_itself; /* CLIENT_REFUSED_ITSELF */
     bool can_begin, has_mentions;
     bool has_swapped;                 /* CLIENT_SWAPPED */
     bool knows_counter;               /* has read it, or is about to write it */

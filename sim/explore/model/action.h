@@ -11,6 +11,7 @@ enum action_kind {
     ACTION_TICK, /* a tick; of nobody */
     ACTION_ACQUIRE,
     ACTION_RELEASE,
+    ACTION_EXTEND,
     ACTION_WRITE, /* three of the critical section */
     ACTION_READ_COUNTER,
     ACTION_WRITE_COUNTER,
@@ -35,7 +36,8 @@ enum action_kind {
     BIT(DID_DISCONNECT) /* from the action's server; from all when it is NO_SERVER */              \
     BIT(DID_FORGET)     /* a server: its keys */                                                   \
     BIT(DID_REACH)      /* a server: it can be reached by its clients, or no more */               \
-    BIT(DID_STRAND)     /* it acquires or releases, and waits for nothing that could come */
+    BIT(DID_EXTEND)     /* it was told "extended" */                                               \
+    BIT(DID_STRAND)     /* it was asked for something, and waits for nothing that could come */
 BITS(effect_bit, EFFECT_BITS);
 
 /* And more: the scheme broke a rule; violation_of_did() is which. Of an enabled action a field may

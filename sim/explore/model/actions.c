@@ -48,6 +48,8 @@ static unsigned did_return(const struct step_result *step)
 {
     if (!step->has_returned)
         return 0;
+    if (step->op == OP_EXTEND)
+        return step->result == RESULT_DONE ? DID_EXTEND : 0;
     switch (step->result) {
     case RESULT_GRANTED:
         return DID_GRANT;
@@ -74,6 +76,15 @@ static bool is_as_before(const struct client_state *after, unsigned did)
            after->phase == PHASE_IDLE;
 }
 
+/* The lease counts anew, where so many servers have given it. As extend_returned() of
+ * checks/ledger_client.c. */
+static void take_extended(struct client_state *client_state, const struct config *config)
+{
+    if (bits_count(client_state->extended) >= config_quorum(config) &&
+        client_state->extended_left > client_state->call_left)
+        client_state->call_left = client_state->extended_left;
+}
+
 /* The client's step, and what it comes to in its record. */
 static unsigned steps(struct client_state *client_state, const struct config *config,
                       const struct impulse *impulse)
@@ -89,6 +100,8 @@ static unsigned steps(struct client_state *client_state, const struct config *co
         did |= DID_GUESS;
     if (step->is_stranded)
         did |= DID_STRAND;
+    if (did & DID_EXTEND)
+        take_extended(client_state, config);
     for (int i = 0; i < client_state->count && did & DID_GRANT; i++)
         if (client_state->messages[i].flags & MESSAGE_CURRENT)
             client_state->messages[i].flags |= MESSAGE_WON;
@@ -139,7 +152,7 @@ static void list_acquire(struct action_list *list)
 {
     if (list->client_state->phase != PHASE_IDLE || list->client_state->rounds == 0 ||
         list->client_state->count + list->config->servers > CLIENT_MESSAGES_MAX ||
-        client_state_is_accessing(list->client_state))
+        client_state_is_at_work(list->client_state))
         return;
     struct enabled_action *action = actions_add(list, ACTION_ACQUIRE, -1);
     struct client_state *after = &action->after;
@@ -176,11 +189,25 @@ static void list_access(struct action_list *list)
 static void list_release(struct action_list *list)
 {
     if (list->client_state->phase != PHASE_HOLDING ||
+        list->client_state->extend == EXTEND_UNDER_WAY ||
         !workload_is_over(list->client_state, list->config))
         return;
     struct enabled_action *action = actions_add(list, ACTION_RELEASE, -1);
     action->is_urgent = goes_on_at_once(list->client_state);
     action->did = steps(&action->after, list->config, &(struct impulse){.kind = IMPULSE_RELEASE});
+}
+
+/* Mirrors choose_extend() of world/core_clients.c. It need not: once in each hold it may. */
+static void list_extend(struct action_list *list)
+{
+    const struct client_state *now = list->client_state;
+    if (!list->config->has_extends || now->phase != PHASE_HOLDING ||
+        now->extend != EXTEND_NOT_YET || client_state_is_accessing(now) ||
+        now->count + list->config->servers > CLIENT_MESSAGES_MAX)
+        return;
+    struct enabled_action *action = actions_add(list, ACTION_EXTEND, -1);
+    action->after.extend = EXTEND_UNDER_WAY;
+    action->did = steps(&action->after, list->config, &(struct impulse){.kind = IMPULSE_EXTEND});
 }
 
 static unsigned tells(struct client_state *client_state, const struct config *config,
@@ -329,6 +356,7 @@ void actions_list_own(struct action_list *list)
     list_acquire(list);
     list_access(list);
     list_release(list);
+    list_extend(list);
     list_wake(list);
     for (int i = 0; i < list->client_state->count; i++) {
         list_arrive(list, i);

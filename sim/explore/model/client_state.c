@@ -217,7 +217,10 @@ void client_state_settle(struct client_state *client_state, const struct config 
     if (client_state->phase != PHASE_HOLDING) {
         client_state->flags &= (uint8_t)~CLIENT_SLOW;
         client_state->stage = STAGE_OPEN;
+        client_state->extend = EXTEND_NOT_YET;
     }
+    if (client_state->extend != EXTEND_UNDER_WAY)
+        client_state->extended = client_state->extended_left = 0;
     if (client_state->stage != STAGE_READ || client_state_is_accessing(client_state))
         client_state->counter = 0;
     if (client_state->phase != PHASE_ACQUIRING) {
@@ -281,6 +284,8 @@ void client_state_age(struct client_state *client_state, const struct config *co
 {
     if (config->has_lease && client_state->call_left > config->call_left_min)
         client_state->call_left--;
+    if (client_state->extended_left > config->call_left_min)
+        client_state->extended_left--;
     if (client_state->wake > 0)
         client_state->wake--;
     clock_age(client_state, config);
@@ -372,6 +377,7 @@ void client_state_rename_servers(struct client_state *client_state, const uint8_
     renamed.refused = bits_renamed(client_state->refused, new_number);
     renamed.silent = bits_renamed(client_state->silent, new_number);
     renamed.refusing = bits_renamed(client_state->refusing, new_number);
+    renamed.extended = bits_renamed(client_state->extended, new_number);
     for (int i = 0; i < client_state->count; i++) {
         struct packed_message message = client_state->messages[i];
         message.server = new_number[message.server];

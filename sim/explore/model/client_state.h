@@ -65,6 +65,10 @@ enum section_stage {
     STAGE_OVER, /* no command follows */
 };
 
+/* Its lease asked for anew, in the hold that goes on: the client of a foreign program is told to.
+ */
+enum extend_stage { EXTEND_NOT_YET, EXTEND_UNDER_WAY, EXTEND_OVER };
+
 /* checks/ knows the grants of a client's last two attempts. */
 enum { AGO_FORGOTTEN = 2 };
 
@@ -98,7 +102,12 @@ struct client_state {
     uint8_t refusing;  /* bit a server: what is sent to it is lost at once */
     uint8_t rate;      /* of its own clock: enum clock_rate */
     uint8_t is_half;   /* own clock: half a tick less than skew says */
-    int32_t token;     /* of the attempt, position POSITION_SELF; 0: no attempt */
+    uint8_t extend;    /* enum extend_stage */
+    uint8_t
+        extended; /* bit a server: it has given its lock the lease anew, in the extend under way */
+    uint8_t extended_left; /* call_left, once it is told so; 0: nothing counts yet */
+    uint8_t unused;
+    int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
     int32_t seen;    /* the stamp that its GET was answered with, while it acquires; 0: none. Ghost
@@ -112,6 +121,7 @@ BITS_FIT(CLIENT_FLAGS, struct client_state, flags);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, deleted);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, overtaken);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, extended);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, silent);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refusing);
 
@@ -150,6 +160,12 @@ void client_state_settle(struct client_state *client_state, const struct config 
 
 /* Does it wait for a command of its critical section? It neither releases nor acquires then. */
 bool client_state_is_accessing(const struct client_state *client_state);
+
+/* For that, or for the end of an extend? */
+static inline bool client_state_is_at_work(const struct client_state *client_state)
+{
+    return client_state->extend == EXTEND_UNDER_WAY || client_state_is_accessing(client_state);
+}
 
 /* A tick passes; are_stamps_kept: all past stamps are so long past that they stay where they are.
  */

@@ -18,6 +18,7 @@ void config_init(struct config *config, const struct explore_options *options)
     config->subject = options->subject ? options->subject : &subject_in_c;
     config->is_plugin = scheme_is_plugin(scheme);
     config->repeats_commands = config->subject != &subject_in_c; /* a library may, by itself */
+    config->has_extends = options->has_extends;
     config->clients = options->clients;
     config->rounds = options->rounds;
     config->servers = options->servers;

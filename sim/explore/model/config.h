@@ -8,6 +8,7 @@
 #define PICKLOCK_EXPLORE_MODEL_CONFIG_H
 
 #include "explore/model/options.h"
+#include "schemes/scheme.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +52,7 @@ struct config {
     bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */
     bool repeats_commands;       /* one may be executed twice */
+    bool has_extends;            /* as of the options */
     /* What faults ask for: fault_kind.prepare. */
     bool is_collision;              /* all draw the same token */
     bool keeps_commands;            /* of what was executed: it may be needed again */
@@ -61,6 +63,12 @@ struct config {
 };
 
 BITS_FIT_COUNT(FAULT_COUNT, struct config, breakers);
+
+/* So many servers decide. */
+static inline int config_quorum(const struct config *config)
+{
+    return config->scheme->needs_quorum ? config->servers / 2 + 1 : 1;
+}
 
 /* A clock jumps by so many ticks: past the lease, and the rounding of stamps. */
 static inline int config_jump(int lease_ticks)

@@ -77,6 +77,20 @@ static unsigned ghost_swap(const struct sender *sender, const struct packed_mess
                                                                                     : 0;
 }
 
+/* Who was told to extend may count on that when it is told so: from the sending of the first of its
+ * requests. What was given up before is no such request any more. As extended() of
+ * checks/ledger_key.c. */
+static void note_extended(struct client_state *client_state, const struct packed_message *message,
+                          uint8_t left)
+{
+    if (client_state->extend != EXTEND_UNDER_WAY)
+        return;
+    client_state->extended |= (uint8_t)(1u << message->server);
+    if (!message_is_abandoned(message) &&
+        (!client_state->extended_left || left < client_state->extended_left))
+        client_state->extended_left = left;
+}
+
 static unsigned ghost_expiry(const struct sender *sender, const struct packed_message *message,
                              struct keyspace *keyspace)
 {
@@ -85,9 +99,12 @@ static unsigned ghost_expiry(const struct sender *sender, const struct packed_me
         return is_foreign(&keyspace->ghost, sender->position) ? FOREIGN_TOUCH : 0;
     if (config->has_lease)
         keyspace->ghost.left = (int16_t)config->ttl;
-    uint8_t left = (uint8_t)(config->ttl - message->age + LEASE_OVER);
-    if (config->has_lease && message->op == OP_EXTEND &&
-        sender->client_state->phase == PHASE_HOLDING && left > sender->client_state->call_left)
+    const uint8_t left = config->has_lease ? (uint8_t)(config->ttl - message->age + LEASE_OVER) : 0;
+    if (message->op != OP_EXTEND || sender->client_state->phase != PHASE_HOLDING)
+        return 0;
+    if (message->lane == LANE_MAIN)
+        note_extended(sender->client_state, message, left);
+    else if (left > sender->client_state->call_left)
         sender->client_state->call_left = left;
     return 0;
 }

@@ -66,7 +66,9 @@ struct explore_options {
     const struct scheme *scheme;
     struct subject *subject; /* NULL: the scheme itself, and the model of a server (subject.h) */
     int clients, rounds, servers;
-    int lease_ticks; /* 0: what suits the scheme (2, or 3 where a timer counts thirds) */
+    int lease_ticks;  /* 0: what suits the scheme (2, or 3 where a timer counts thirds) */
+    bool has_extends; /* a holder may ask for its lease anew, once in each hold: of a foreign
+                         program that promises that. A scheme does so by itself, or not at all */
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
     enum section section;
     unsigned reductions; /* of enum reduction */

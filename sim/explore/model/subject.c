@@ -4,6 +4,7 @@
 #include "explore/model/action.h"
 #include "explore/model/declared.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 void impulse_apply(const struct impulse *impulse, struct client *client, struct step_result *step)
@@ -14,6 +15,9 @@ void impulse_apply(const struct impulse *impulse, struct client *client, struct 
         break;
     case IMPULSE_RELEASE:
         client_release(client, 0, step);
+        break;
+    case IMPULSE_EXTEND:
+        assert(false && "no scheme in C is told to extend: options.has_extends");
         break;
     case IMPULSE_MOMENT:
         /* the one that ends so is no message any more */

@@ -15,7 +15,7 @@
 
 /* What a client is stepped by. */
 struct impulse {
-    enum { IMPULSE_ACQUIRE, IMPULSE_RELEASE, IMPULSE_MOMENT } kind;
+    enum { IMPULSE_ACQUIRE, IMPULSE_RELEASE, IMPULSE_EXTEND, IMPULSE_MOMENT } kind;
     int64_t token;        /* ACQUIRE */
     struct moment moment; /* MOMENT */
 };

@@ -14,7 +14,7 @@ bool workload_next(const struct client_state *client_state, const struct config 
                    enum action_kind *kind)
 {
     if (client_state->phase != PHASE_HOLDING || config->section == SECTION_NOTHING ||
-        client_state->stage == STAGE_OVER || client_state_is_accessing(client_state) ||
+        client_state->stage == STAGE_OVER || client_state_is_at_work(client_state) ||
         client_state->count == CLIENT_MESSAGES_MAX)
         return false;
     if (config->section == SECTION_WRITE)

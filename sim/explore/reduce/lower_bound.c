@@ -21,8 +21,8 @@ bool lower_bound_suits(const struct explore_options *options)
     for (int i = 0; i < FAULT_COUNT; i++)
         if (options->budget[i] > 0 && fault_blame((enum fault)i) == FAULT_OF_CLIENT)
             return false;
-    return !fault_may_end_requests(options) && options->scheme->waits_for_all &&
-           options->section != SECTION_WRITE && options->sought &&
+    return !options->has_extends && !fault_may_end_requests(options) &&
+           options->scheme->waits_for_all && options->section != SECTION_WRITE && options->sought &&
            !(options->sought & ~known_properties);
 }
 

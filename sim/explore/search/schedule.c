@@ -27,6 +27,7 @@ static struct fault_text text_of(const struct successor *step)
         [ACTION_TICK] = CHOICE_TIME,
         [ACTION_ACQUIRE] = CHOICE_ACQUIRE,
         [ACTION_RELEASE] = CHOICE_RELEASE,
+        [ACTION_EXTEND] = CHOICE_EXTEND,
         [ACTION_WAKE] = CHOICE_WAKE,
         [ACTION_ARRIVE] = CHOICE_ARRIVE,
         [ACTION_HEAR] = CHOICE_HEAR,

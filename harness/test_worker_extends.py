@@ -1,0 +1,80 @@
+"""A worker that is asked to extend, by asking once and by running: what both find, and how soon, is the same; what is not found is silent."""
+
+import json
+import os
+
+import pytest
+from workers import PLAIN, PYTHON, RUN
+
+
+def compared(command, more_words="", more_arguments=""):
+    return (f'self.ask("EVAL", "if redis.call(\'GET\',KEYS[1])==ARGV[1] then return redis.call(\'{command}\',KEYS[1]{more_words}) else return 0 end", '
+            f'1, self.settings.key, self.settings.name{more_arguments}) == b":1\\r\\n"')
+
+
+PLAIN_RELEASE = 'self.ask("DEL", self.settings.key) == b":1\\r\\n"'
+LOOKS = 'self.ask("GET", self.settings.key) == f"${len(self.settings.name)}\\r\\n{self.settings.name}\\r\\n".encode()'
+BLIND = 'self.ask("PEXPIRE", self.settings.key, self.settings.ttl_ms) == b":1\\r\\n"'
+FOREIGN, UNTRUE = ("extend-own", "foreign-extend"), ("truthful", "untrue-answer")
+NO_EXPIRY = ("always-expires", "no-expiry")
+# How it extends; and what is wrong with it, by fault, apart from what befalls any lock of a lease.
+EXTENDS = {
+    "good": (compared("PEXPIRE", ",ARGV[2]", ", self.settings.ttl_ms"), {}),
+    "blind": (BLIND, {"slow-work": {FOREIGN, UNTRUE}, "stall": {FOREIGN, UNTRUE}}),
+    "overwrites": ('self.ask("SET", self.settings.key, self.settings.name, "XX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"',
+                   {"slow-work": {FOREIGN, UNTRUE}, "stall": {FOREIGN, UNTRUE}}),
+    "says so": ("True", {"none": {UNTRUE}, "slow-work": {UNTRUE}, "stall": {UNTRUE}}),
+    "never": ("False", {}),
+    "gap": (f"{LOOKS} and {BLIND}", {"stall": {FOREIGN, UNTRUE}}),
+    "for ever": ('self.ask("PERSIST", self.settings.key) == b":1\\r\\n"',
+                 {"none": {NO_EXPIRY}, "slow-work": {NO_EXPIRY, FOREIGN, UNTRUE}, "stall": {NO_EXPIRY, FOREIGN, UNTRUE}}),
+}
+INHERENT = {"mutual-exclusion", "fresh-grant"}
+LONG = os.environ.get("PICKLOCK_LONG")
+SHORT = {"good", "blind", "says so"}
+
+
+@pytest.fixture
+def extending(picklock, tmp_path):
+    def explore(how, faults, *options, promises='["expiry", "extends", "token"]'):
+        text = PLAIN.replace('["expiry"]', promises).replace(PLAIN_RELEASE, compared("DEL"))
+        (tmp_path / "my_lock.py").write_text(f"{text}\n    def extend(self):\n        return {how}\n{RUN}")
+        done = picklock("explore", "--worker", f"{PYTHON} '{tmp_path / 'my_lock.py'}'", "--clients", "2", "--rounds", "1",
+                        "--fault", ",".join(faults), "--json", tmp_path / "results.json", *options)
+        return done, {row["fault"]: row for row in json.loads((tmp_path / "results.json").read_text())["results"]}
+
+    return explore
+
+
+def violated(row):
+    return {(found["property"], found["cause"]): found for found in row["properties"]
+            if found["verdict"] == "violated" and found["property"] not in INHERENT}
+
+
+@pytest.mark.parametrize("name", [name for name in EXTENDS if LONG or name in SHORT])
+def test_what_extends_wrongly_is_found_by_asking_as_by_running(extending, name):
+    how, expected = EXTENDS[name]
+    faults = ["none", "slow-work", "stall"] if LONG else ["none", "slow-work"]
+    done, rows = extending(how, faults, "--no-cache")
+    assert "A holder extends at most once in each hold" in " ".join(done.out.split()), done
+    asked = {fault: violated(rows[fault]) for fault in faults}
+    assert {fault: set(found) for fault, found in asked.items()} == {fault: expected.get(fault, set()) for fault in faults}
+    for fault, row in rows.items():
+        assert row["search"]["complete"] and all(found["confirmed"] for found in row["properties"] if found["verdict"] == "violated"), (fault, row)
+    if not LONG:
+        return
+    _, rows = extending(how, faults, "--search", "random", "--runs", "1500", "--seed", "3")
+    for fault in faults:
+        # By asking the strike of a fault is a step of its own.
+        assert {key: found["witness_steps"] for key, found in violated(rows[fault]).items()} == \
+            {key: found["witness_steps"] - found["faults"] for key, found in asked[fault].items()}, fault
+
+
+def test_who_does_not_promise_it_is_not_asked_to_extend(extending):
+    done, rows = extending("True", ["none"], "--no-cache", promises='["expiry", "token"]')
+    assert done.status == 0 and not violated(rows["none"]) and "extends at most once" not in done.out
+
+
+def test_who_does_not_want_it_asked_is_told_that_it_was_not(extending):
+    done, rows = extending("True", ["none"], "--no-cache", "--no-extend")
+    assert done.status == 0 and not violated(rows["none"]) and "It is not asked to extend (--no-extend)." in " ".join(done.out.split())
