@@ -148,6 +148,23 @@ def test_a_careful_lock_passes_without_options(tmp_path):
     assert done.returncode == 1 and "broken (untrue-answer" in line and line.endswith("confirmed"), done.stdout
 
 
+def test_what_only_a_third_attempt_does_otherwise_is_no_new_worker(picklock, tmp_path):
+    """From its third release on it deletes whatever is there: with three attempts of a client that is in the bound."""
+    once = "ARGV[1] then return redis.call('DEL',KEYS[1])"
+    text = PLAIN.replace("def release(self):\n        ", f"""def release(self):
+        self.released = getattr(self, "released", 0) + 1
+        if self.released < 3:
+            return self.ask("EVAL", "if redis.call('GET',KEYS[1])=={once} else return 0 end", 1, self.settings.key, self.settings.name) == b":1\\r\\n"
+        """)
+    assert text != PLAIN
+    (tmp_path / "my_lock.py").write_text(text + RUN)
+    for rounds, words in (("2", "overrun only"), ("3", "unknown (not decided by asking)")):
+        done = picklock("explore", "--worker", f"{PYTHON} '{tmp_path / 'my_lock.py'}'", "--no-cache", "--clients", "2", "--rounds", rounds,
+                        "--fault", "slow-work")
+        assert f"slow-work  {words}" in done.out, done
+    assert "goes on otherwise than a new one" in " ".join(done.out.split())
+
+
 # Of the library: its cleaning up says "no" of what it had itself when its lease was over, and a copy of its script finds its own key. An extend whose
 # reply is lost is an error, and behind that it gives the lock back while its holder still counts on the lease that it had.
 NPM_REDLOCK = {"none": "safe", "stall": "overrun only", "lose-reply": "broken (unlock-bug, 17 steps)", "restart-empty": "broken (lost-grant, 13 steps)",

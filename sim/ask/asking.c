@@ -225,8 +225,13 @@ static bool cuts(enum fault fault)
     return fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL;
 }
 
-void asking_expect(struct asking *asking, const uint8_t *budget)
+void asking_expect(struct asking *asking, const struct explore_options *options)
 {
+    const uint8_t *budget = options->budget;
+    if (options->rounds > asking->rounds) /* what was compared was compared for fewer */
+        asking->ends_count = asking->late_ends_count = asking->jumped_ends_count = 0;
+    if (options->rounds > asking->rounds)
+        asking->rounds = options->rounds;
     asking->expects_cuts = false;
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
         asking->expects_cuts |= budget[fault] && cuts(fault);

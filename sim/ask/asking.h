@@ -73,11 +73,11 @@ int asking_lease_ticks(const struct asking *asking);
 enum asking_extend { EXTEND_IS_NO_PROMISE, EXTEND_IS_ASKED, EXTEND_IS_SKIPPED, EXTEND_OF_SEVERAL };
 enum asking_extend asking_extend(const struct asking *asking);
 
-/* Before a search, with its faults (FAULT_COUNT of them). Where connections break: does a worker
- * that waits for nothing mind? Each history that it waits for nothing in is asked, too, with its
- * connection broken. Where holders are slow: what it does behind an attempt is asked with a lease
- * that is over, too. */
-void asking_expect(struct asking *asking, const uint8_t *budget);
+/* Before a search, with its faults and attempts. What a worker does behind an attempt is compared
+ * for as many more as there are. Where connections break: does a worker that waits for nothing
+ * mind? Each history that it waits for nothing in is asked, too, with its connection broken. Where
+ * holders are slow: what it does behind an attempt is asked with a lease that is over, too. */
+void asking_expect(struct asking *asking, const struct explore_options *options);
 
 /* Why a search of a worker has no such fault (static); NULL: it has. */
 const char *asking_cannot(enum fault fault);

@@ -181,9 +181,10 @@ static enum fail take_and_release(struct twins *pair, int32_t ticks, struct fail
 }
 
 /* Granted, extended and released. */
-static enum fail take_and_extend(struct twins *pair, struct failure *failure)
+static enum fail take_and_extend(struct twins *pair, int32_t ticks, struct failure *failure)
 {
     struct remembered_step told;
+    (void)ticks;
     set_servers(pair, nothing);
     if (operate(pair, HAPPENS_ACQUIRE, &told, failure))
         return failure->code;
@@ -192,6 +193,19 @@ static enum fail take_and_extend(struct twins *pair, struct failure *failure)
     if (operate(pair, HAPPENS_EXTEND, &told, failure))
         return failure->code;
     return operate(pair, HAPPENS_RELEASE, &told, failure);
+}
+
+typedef enum fail take_once(struct twins *pair, int32_t ticks, struct failure *failure);
+
+/* As often as a client has attempts behind its first: what only a later one does otherwise is
+ * found, too. */
+static enum fail take_each(struct twins *pair, take_once *take, int32_t ticks,
+                           struct failure *failure)
+{
+    enum fail fail = take(pair, ticks, failure);
+    for (int i = 2; i < pair->asking->rounds && !fail; i++)
+        fail = take(pair, ticks, failure);
+    return fail;
 }
 
 /* They went on otherwise: does each of them, in another process, do so again? One that does not is
@@ -233,7 +247,7 @@ static enum fail end_in_time(struct twins *pair, struct failure *failure)
     memcpy(pair->kept, held.kept, sizeof pair->kept);
     if (held.kept[0].value != KEPT_ABSENT && operate(pair, HAPPENS_ACQUIRE, &told, failure))
         return failure->code;
-    return take_and_release(pair, 0, failure);
+    return take_each(pair, take_and_release, 0, failure);
 }
 
 /* Its wall clock jumps behind the attempt, ahead or back; then it is granted, and released. */
@@ -245,7 +259,7 @@ static enum fail compare_jumped(struct asking *asking, uint32_t node, struct fai
     for (int sign = 1; sign >= -1; sign -= 2) {
         struct twins pair = {
             .asking = asking, .node = node, .jumped = sign * config_jump(asking->lease_ticks)};
-        if (take_and_release(&pair, 0, failure))
+        if (take_each(&pair, take_and_release, 0, failure))
             return pair.have_differed ? ask_both_again(asking, &pair, failure) : failure->code;
     }
     put_among(&asking->jumped_ends, &asking->jumped_ends_count, node);
@@ -258,13 +272,14 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
     if (!is_among(asking->ends, asking->ends_count, node)) {
         if (end_in_time(&pair, failure))
             return pair.have_differed ? ask_both_again(asking, &pair, failure) : failure->code;
-        if (asking_extend(asking) == EXTEND_IS_ASKED && take_and_extend(&extended, failure))
+        if (asking_extend(asking) == EXTEND_IS_ASKED &&
+            take_each(&extended, take_and_extend, 0, failure))
             return extended.have_differed ? ask_both_again(asking, &extended, failure)
                                           : failure->code;
         put_among(&asking->ends, &asking->ends_count, node);
     }
     if (asking->expects_late && !is_among(asking->late_ends, asking->late_ends_count, node)) {
-        if (take_and_release(&late, asking->lease_ticks + 1, failure))
+        if (take_each(&late, take_and_release, asking->lease_ticks + 1, failure))
             return late.have_differed ? ask_both_again(asking, &late, failure) : failure->code;
         put_among(&asking->late_ends, &asking->late_ends_count, node);
     }

@@ -46,6 +46,7 @@ struct asking {
     uint64_t seed;
     bool expects_cuts, expects_late; /* connections that break; releases behind a lease */
     bool expects_jumps;              /* of a worker's clock */
+    int rounds;                      /* attempts of a client, the most of any search so far */
     bool is_even_handed;             /* it was found to treat its servers alike */
     struct classes classes;
     /* Histories behind which the worker was found to be as a new one. */

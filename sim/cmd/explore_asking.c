@@ -109,7 +109,7 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     cell->options.subject = asking_subject(asking);
     cell->options.lease_ticks = asking_lease_ticks(asking);
     cell->options.has_extends = asking_extend(asking) == EXTEND_IS_ASKED;
-    asking_expect(asking, cell->options.budget);
+    asking_expect(asking, &cell->options);
     enum fail fail = cell_search(cell, SECTION_NOTHING, failure);
     cell->learned_ways = asking_figures(asking).learned_ways;
     return fail;

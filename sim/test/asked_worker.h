@@ -51,7 +51,7 @@ static inline void search(struct worker_asked *asked, const struct explore_optio
     options->scheme = &asked->scheme;
     options->subject = asking_subject(asked->asking);
     options->lease_ticks = asking_lease_ticks(asked->asking);
-    asking_expect(asked->asking, options->budget);
+    asking_expect(asked->asking, options);
     run(options, outcome);
 }
 
