@@ -201,6 +201,37 @@ def test_truncated_and_sliced(ruled):
             assert c(b"GET s") == b"0123456789" and c(b"APPEND s x") == b":11" and c(b"PING") == b"+PONG"
 
 
+def test_bandwidth(ruled):
+    """So many bytes take so long, one of 16 kB that the proxy shows as a whole as well as one of 300 kB that it does not; those
+    behind it wait; what no rule strikes is at once."""
+    rules = ("down: command=GET key=slow -> bandwidth 2MB/s\n"
+             "up: command=SET key=slow before -> bandwidth 1MB/s\n"
+             "small: command=ECHO -> bandwidth 100B/s\n")
+    with ruled(rules) as (client, ask), client() as c:
+        for size, least_s in ((10_000, .01), (300_000, .3)):
+            value = bytes(97 + i % 26 for i in range(size))
+            began = time.monotonic()
+            assert c(b"*3\r\n$3\r\nSET\r\n$4\r\nslow\r\n$%d\r\n%s" % (size, value)) == b"+OK"
+            assert time.monotonic() - began >= least_s
+            assert ask(b"GET slow") == value
+            began = time.monotonic()
+            c.sock.sendall(b"GET slow\r\nPING\r\n")
+            assert reply(c.reader) == value and reply(c.reader) == b"+PONG"
+            assert time.monotonic() - began >= least_s / 2
+        began = time.monotonic()
+        assert [c(b"ECHO 1") for _ in range(4)] == [b"1"] * 4, "7 bytes each"
+        assert time.monotonic() - began >= .28
+
+
+def test_bandwidth_of_one_who_is_cut_off_in_the_middle(ruled):
+    with ruled("up: command=SET before -> bandwidth 300kB/s\n") as (client, ask):
+        with client() as c:
+            c.sock.sendall(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\n" + b"x" * 30_000)
+            c.sock.shutdown(socket.SHUT_WR)
+            assert read_all(c.sock) == b""
+        assert ask(b"EXISTS k") == b":0"
+
+
 def test_duplicates(ruled):
     with ruled("twice: command=INCR nth=2 -> duplicate 2\n") as (client, ask), client() as c:
         assert [c(b"INCR n") for _ in range(3)] == [b":1", b":2", b":5"]

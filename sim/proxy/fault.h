@@ -15,6 +15,7 @@ enum { SCRIPTS_MAX = 48 }; /* rules with script=: a bit each in a request */
     BIT(ARGUMENT_TIME)                                                                             \
     BIT(ARGUMENT_JITTER)                                                                           \
     BIT(ARGUMENT_SIZE)                                                                             \
+    BIT(ARGUMENT_RATE)                                                                             \
     BIT(ARGUMENT_CUT)                                                                              \
     BIT(ARGUMENT_BYTES)                                                                            \
     BIT(ARGUMENT_LABEL)                                                                            \
@@ -26,7 +27,7 @@ BITS(argument, ARGUMENTS);
 struct fault_arguments {
     unsigned given; /* enum argument */
     int64_t time_us, jitter_us, max_us;
-    uint64_t size, barrier;
+    uint64_t size, barrier, rate; /* rate: bytes a second */
     enum proxy_cut cut;
     char label[NAME_MAX_BYTES]; /* LABEL, UNTIL */
     char *bytes;                /* BYTES; kept by the rule */
@@ -114,6 +115,7 @@ struct wait {
     struct strike strike;
     struct wait *next, *previous;
     int64_t since_us;
+    uint64_t gone;                   /* bandwidth: bytes, since then */
     void (*then)(struct wait *wait); /* when the time is over; must end or begin the wait again */
 };
 

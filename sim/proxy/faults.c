@@ -6,6 +6,7 @@ const struct proxy_fault faults[] = {
 #define TIME    ARGUMENT_TIME
 #define JITTER  ARGUMENT_JITTER
 #define SIZE    ARGUMENT_SIZE
+#define RATE    ARGUMENT_RATE
 #define CUT     ARGUMENT_CUT
 #define BYTES   ARGUMENT_BYTES
 #define LABEL   ARGUMENT_LABEL

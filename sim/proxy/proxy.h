@@ -172,6 +172,9 @@ bool proxy_link_is_left(const struct proxy_link *link);
  * what has come: returns how many went. */
 size_t proxy_request_forward_part(struct proxy_request *request, size_t bytes);
 size_t proxy_reply_forward_part(struct proxy_request *request, size_t bytes);
+/* Bytes of the held request (reply) that have not gone; SIZE_MAX: not all of them have come. */
+size_t proxy_request_left(struct proxy_request *request);
+size_t proxy_reply_left(struct proxy_request *request);
 
 void *proxy_link_owner(const struct proxy_link *link); /* as the owner set it */
 uint64_t proxy_link_number(

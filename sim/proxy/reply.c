@@ -160,10 +160,24 @@ void proxy_reply_answer(struct proxy_request *shown, const char *bytes, size_t l
     flow_run(flow);
 }
 
+/* Of a large frame only the first part was looked at: what has come since is part of it, too. */
+static void see_more(struct flow *flow)
+{
+    enum resp_status status;
+    size_t waiting = block_length(&flow->held) - flow->parsed;
+    if (flow->is_whole || !waiting)
+        return;
+    flow->parsed += resp_feed(&flow->framer, flow->held.bytes + flow->held.begin + flow->parsed,
+                              waiting, &status);
+    flow->is_whole = status == RESP_WHOLE;
+}
+
 static size_t forward_part(struct flow *flow, size_t bytes)
 {
     if (flow->frame != FRAME_HELD || flow->link->is_over)
         return 0;
+    if (bytes >= flow->parsed)
+        see_more(flow);
     /* The last byte stays: with it the frame would be whole, and that is for forward to say. */
     if (bytes >= flow->parsed)
         bytes = flow->parsed - 1;
@@ -172,7 +186,29 @@ static size_t forward_part(struct flow *flow, size_t bytes)
     flow->parsed -= bytes;
     flow->is_streaming = flow->is_streaming || bytes > 0;
     block_eat(&flow->held, bytes);
+    flow_start(flow); /* there is room again */
     return bytes;
+}
+
+/* Of the frame that is held. */
+static size_t left(struct flow *flow)
+{
+    if (flow->frame != FRAME_HELD || flow->link->is_over)
+        return 0;
+    see_more(flow);
+    if (flow->is_whole || flow->ending || flow->framer.is_bad)
+        return flow->parsed;
+    return SIZE_MAX;
+}
+
+size_t proxy_request_left(struct proxy_request *request)
+{
+    return left(&request->link->to_server);
+}
+
+size_t proxy_reply_left(struct proxy_request *request)
+{
+    return left(&request->link->to_client);
 }
 
 size_t proxy_request_forward_part(struct proxy_request *request, size_t bytes)

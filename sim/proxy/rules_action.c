@@ -44,6 +44,29 @@ static bool read_label(const char *text, char *label)
     return true;
 }
 
+/* "64kB/s" as bytes a second; whole numbers from 1. */
+static bool read_rate(const char *text, uint64_t *rate)
+{
+    static const struct {
+        const char *name;
+        uint64_t bytes;
+    } units[] = {{"B/s", 1}, {"kB/s", 1000}, {"MB/s", 1000 * 1000}};
+    const uint64_t most = 1000 * 1000; /* of a unit: 1 TB/s is no limit any more */
+    char digits[8] = "";
+    size_t length = strspn(text, "0123456789");
+    if (length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length);
+    if (!word_read_count(digits, rate) || *rate > most)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(text + length, units[i].name)) {
+            *rate *= units[i].bytes;
+            return true;
+        }
+    return false;
+}
+
 /* Which argument is this word, of those that the action takes? 0: none of them. */
 static unsigned read_argument(const struct word *word, unsigned takes, bool is_reply,
                               struct fault_arguments *arguments)
@@ -75,6 +98,8 @@ static unsigned read_argument(const struct word *word, unsigned takes, bool is_r
         return read_label(text, arguments->label) ? ARGUMENT_LABEL : 0;
     if (takes & ARGUMENT_SIZE && word_read_count(text, &arguments->size))
         return ARGUMENT_SIZE;
+    if (takes & ARGUMENT_RATE && read_rate(text, &arguments->rate))
+        return ARGUMENT_RATE;
     if (takes & ARGUMENT_TIME && !units_read_duration(text, &arguments->time_us, &ignored) &&
         arguments->time_us > 0)
         return ARGUMENT_TIME;
