@@ -65,7 +65,7 @@ struct rule {
     enum point point;
     char *commands; /* ",SET,DEL,"; NULL: any */
     struct rule_text key, script, reply, client_name;
-    int script_bit;  /* of request.marks: the script matched when the request came */
+    int script_bit;  /* of request.marks: the script matched when the request came; -1: none yet */
     uint64_t client; /* 0: any */
     uint64_t nth, every, first, beyond; /* 0: not said */
     bool has_chance, is_each_client;
@@ -84,20 +84,27 @@ struct label {
     bool is_open; /* released once: open for good */
 };
 
+struct rules_orders {
+    struct label *labels;
+    int labels_count;
+    struct wait *waits;
+    uint64_t scripts; /* bits of requests' marks that are taken */
+    int scripts_last;
+    uint16_t generation;
+    int references;
+};
+
 struct rules_index;
 
 struct rules {
     struct rule *rules;
     int count;
-    struct rules_index *index; /* once they are started */
-    struct label *labels;
-    int labels_count;
+    struct rules_index *index;   /* once they are started */
+    struct rules_orders *orders; /* once they are started, or share some */
     uv_loop_t *loop;
     uint64_t seed;
     int64_t started_us;
-    struct wait *waits;
     int references; /* links, and whoever read them */
-    uint16_t generation;
     struct rules_hooks hooks;
 };
 

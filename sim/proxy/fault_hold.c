@@ -38,7 +38,7 @@ static bool is_held_by(const struct wait *wait, const struct rule *rule, const c
 static uint64_t count_held(const struct rules *rules, const struct rule *rule)
 {
     uint64_t count = 0;
-    for (const struct wait *wait = rules->waits; wait; wait = wait->next)
+    for (const struct wait *wait = rules->orders->waits; wait; wait = wait->next)
         count += is_held_by(wait, rule, NULL);
     return count;
 }
@@ -48,7 +48,7 @@ static struct wait *longest_held(const struct rules *rules, const struct rule *r
                                  const char *label)
 {
     struct wait *longest = NULL;
-    for (struct wait *wait = rules->waits; wait; wait = wait->next)
+    for (struct wait *wait = rules->orders->waits; wait; wait = wait->next)
         if (is_held_by(wait, rule, label))
             longest = wait;
     return longest;
@@ -59,7 +59,7 @@ static void hold_release(struct rules *rules, const struct rule *of_rule, const 
 {
     /* Only those held now: what a forwarded one brings is held for the next time. */
     uint64_t count = 0;
-    for (const struct wait *wait = rules->waits; wait; wait = wait->next)
+    for (const struct wait *wait = rules->orders->waits; wait; wait = wait->next)
         count += is_held_by(wait, of_rule, label);
     for (; count > 0; count--) {
         struct wait *wait = longest_held(rules, of_rule, label);

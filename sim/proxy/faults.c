@@ -96,6 +96,8 @@ enum proxy_decision fault_cut(const struct strike *strike)
     return PROXY_HOLD;
 }
 
+static const int64_t for_good_us = INT64_C(100) * 365 * 24 * 3600 * 1000000;
+
 static void heal(struct wait *wait)
 {
     proxy_link_speak(wait->strike.link->link);
@@ -106,7 +108,7 @@ static void heal(struct wait *wait)
 enum proxy_decision fault_silence(const struct strike *strike)
 {
     proxy_link_silence(strike->link->link);
-    if (strike->rule->arguments.given & ARGUMENT_TIME)
-        wait_new(strike, strike->rule->arguments.time_us, heal);
+    const bool has_time = strike->rule->arguments.given & ARGUMENT_TIME;
+    wait_new(strike, has_time ? strike->rule->arguments.time_us : for_good_us, heal);
     return PROXY_HOLD;
 }

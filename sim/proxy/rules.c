@@ -22,6 +22,65 @@ const char *point_name(enum point point)
 /* Of the rules that were started: a request remembers which of them looked at it. */
 static uint16_t generations;
 
+struct rules_orders *rules_orders_new(void)
+{
+    struct rules_orders *orders = memory_new(1, sizeof *orders);
+    orders->references = 1;
+    orders->generation = ++generations;
+    orders->scripts_last = SCRIPTS_MAX - 1;
+    return orders;
+}
+
+/* Not one that was given back just now: a request that is on its way may still carry it. -1: none
+ * is free. */
+static int script_bit(struct rules_orders *orders)
+{
+    for (int i = 1; i <= SCRIPTS_MAX; i++) {
+        int bit = (orders->scripts_last + i) % SCRIPTS_MAX;
+        if (orders->scripts >> bit & 1)
+            continue;
+        orders->scripts |= UINT64_C(1) << bit;
+        return orders->scripts_last = bit;
+    }
+    return -1;
+}
+
+static void leave_orders(struct rules *rules)
+{
+    for (int i = 0; i < rules->count && rules->orders; i++)
+        if (rules->rules[i].script.bytes && rules->rules[i].script_bit >= 0)
+            rules->orders->scripts &= ~(UINT64_C(1) << rules->rules[i].script_bit);
+    rules_orders_free(rules->orders);
+    rules->orders = NULL;
+}
+
+void rules_orders_free(struct rules_orders *orders)
+{
+    if (!orders || --orders->references > 0)
+        return;
+    assert(!orders->waits);
+    free(orders->labels);
+    free(orders);
+}
+
+bool rules_share(struct rules *rules, struct rules_orders *orders)
+{
+    assert(!rules->orders);
+    orders->references++;
+    rules->orders = orders;
+    for (int i = 0; i < rules->count; i++) {
+        struct rule *rule = &rules->rules[i];
+        if (rule->script.bytes && (rule->script_bit = script_bit(orders)) < 0)
+            return false;
+    }
+    return true;
+}
+
+bool rules_are_started(const struct rules *rules)
+{
+    return rules->index != NULL;
+}
+
 void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
                  const struct rules_hooks *hooks)
 {
@@ -30,7 +89,12 @@ void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
     rules->hooks = *hooks;
     rules->started_us = monotonic_us();
     rules->index = rules_index_new(rules);
-    rules->generation = ++generations;
+    if (!rules->orders) {
+        struct rules_orders *orders = rules_orders_new();
+        bool has_room = rules_share(rules, orders);
+        assert(has_room); /* counted when they were read */
+        rules_orders_free(orders);
+    }
 }
 
 struct rules_link *rules_link_new(struct rules *rules, struct proxy_link *link)
@@ -53,6 +117,18 @@ void rules_link_free(struct rules_link *link)
     free(link);
 }
 
+void rules_link_let_go(struct rules_link *link)
+{
+    for (int i = 0; i < 2; i++) {
+        struct wait *wait = link->waits[i];
+        if (!wait)
+            continue;
+        if (wait->strike.rule->fault->strike == fault_silence)
+            proxy_link_speak(link->link);
+        wait_forward(wait);
+    }
+}
+
 bool rules_link_is_of(const struct rules_link *link, const struct rules *rules)
 {
     return link->rules == rules;
@@ -71,14 +147,15 @@ int rules_count(const struct rules *rules)
 struct rule_counts rules_counts(const struct rules *rules, int row)
 {
     const struct rule *rule = &rules->rules[row];
-    return (struct rule_counts){rule->name, rule->fault->name, rule->matches, rule->strikes};
+    return (struct rule_counts){rule->name, rule->fault->name, rule->point, rule->matches,
+                                rule->strikes};
 }
 
 void rules_free(struct rules *rules)
 {
     if (--rules->references > 0)
         return;
-    assert(!rules->waits);
+    leave_orders(rules);
     rules_index_free(rules->index);
     for (int i = 0; i < rules->count; i++) {
         struct rule *rule = &rules->rules[i];
@@ -90,7 +167,6 @@ void rules_free(struct rules *rules)
         free(rule->arguments.bytes);
     }
     free(rules->rules);
-    free(rules->labels);
     free(rules);
 }
 
@@ -105,12 +181,13 @@ void rules_tell(const struct strike *strike, const char *words)
 
 struct label *rules_label(struct rules *rules, const char *name)
 {
-    for (int i = 0; i < rules->labels_count; i++)
-        if (!strcmp(rules->labels[i].name, name))
-            return &rules->labels[i];
-    rules->labels =
-        memory_resize(rules->labels, (size_t)rules->labels_count + 1, sizeof *rules->labels);
-    struct label *label = &rules->labels[rules->labels_count++];
+    struct rules_orders *orders = rules->orders;
+    for (int i = 0; i < orders->labels_count; i++)
+        if (!strcmp(orders->labels[i].name, name))
+            return &orders->labels[i];
+    orders->labels =
+        memory_resize(orders->labels, (size_t)orders->labels_count + 1, sizeof *orders->labels);
+    struct label *label = &orders->labels[orders->labels_count++];
     *label = (struct label){0};
     snprintf(label->name, sizeof label->name, "%s", name);
     return label;
@@ -148,13 +225,16 @@ static void remember_scripts(const struct rules *rules, struct proxy_request *re
             text_matches(&rule->script, request->script, request->script_length))
             bits |= UINT64_C(1) << rule->script_bit;
     }
-    request->marks = bits | (uint64_t)rules->generation << SCRIPTS_MAX;
+    const uint64_t generation = rules->orders->generation;
+    const bool is_ours =
+        request->marks >> SCRIPTS_MAX == generation; /* others have marked it, too */
+    request->marks = bits | (is_ours ? request->marks : generation << SCRIPTS_MAX);
 }
 
 static bool script_matches(const struct rule *rule, const struct rules *rules,
                            const struct proxy_request *request)
 {
-    return !rule->script.bytes || (request->marks >> SCRIPTS_MAX == rules->generation &&
+    return !rule->script.bytes || (request->marks >> SCRIPTS_MAX == rules->orders->generation &&
                                    (request->marks >> rule->script_bit & 1));
 }
 
@@ -219,7 +299,7 @@ static bool is_due(struct rule *rule, struct rules_link *link)
 }
 
 static enum proxy_decision ask_rules(struct rules_link *link, struct proxy_request *request,
-                                     const char *reply, size_t length)
+                                     const char *reply, size_t length, bool *is_struck)
 {
     struct rules *rules = link->rules;
     struct rule *striking = NULL;
@@ -232,23 +312,38 @@ static enum proxy_decision ask_rules(struct rules_link *link, struct proxy_reque
         if (is_due(rule, link) && !striking)
             striking = rule;
     }
-    if (!striking)
+    if (!striking || *is_struck)
         return PROXY_PASS;
+    *is_struck = true;
     const struct strike strike = {link, striking, request, striking->point};
     striking->strikes++;
     rules_tell(&strike, NULL);
     return striking->fault->strike(&strike);
 }
 
-enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request)
+enum proxy_decision rules_request_among(struct rules_link *link, struct proxy_request *request,
+                                        bool *is_struck)
 {
     if (request->script)
         remember_scripts(link->rules, request);
-    return ask_rules(link, request, NULL, 0);
+    return ask_rules(link, request, NULL, 0, is_struck);
+}
+
+enum proxy_decision rules_reply_among(struct rules_link *link, struct proxy_request *request,
+                                      const char *bytes, size_t length, bool *is_struck)
+{
+    return ask_rules(link, request, bytes, length, is_struck);
+}
+
+enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request)
+{
+    bool is_struck = false;
+    return rules_request_among(link, request, &is_struck);
 }
 
 enum proxy_decision rules_reply(struct rules_link *link, struct proxy_request *request,
                                 const char *bytes, size_t length)
 {
-    return ask_rules(link, request, bytes, length);
+    bool is_struck = false;
+    return rules_reply_among(link, request, bytes, length, &is_struck);
 }

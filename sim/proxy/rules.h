@@ -48,6 +48,20 @@ struct rules_hooks {
     void *context;
 };
 
+/* One rule, from its selectors, a word each as in "key=lock:*", and its action as it stands in a
+ * file. FAIL_INPUT: what is wrong, of no file. All is borrowed. */
+enum fail rules_of(struct rules **rules, const char *const *selectors, size_t count,
+                   const char *action, struct failure *failure);
+
+/* Labels, and what is held until one is released: those of one set of rules, or of several that
+ * share them. Freed when the last of those is. */
+struct rules_orders;
+struct rules_orders *rules_orders_new(void);
+void rules_orders_free(struct rules_orders *orders); /* NULL is nothing */
+/* Before they are started. false: there are too many rules with script= already. */
+bool rules_share(struct rules *rules, struct rules_orders *orders);
+bool rules_are_started(const struct rules *rules);
+
 /* Before the first link. */
 void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
                  const struct rules_hooks *hooks);
@@ -55,6 +69,7 @@ void rules_start(struct rules *rules, uv_loop_t *loop, uint64_t seed,
 /* What a rule has come to so far. */
 struct rule_counts {
     const char *name, *fault; /* borrowed from the rules */
+    enum point point;
     uint64_t matches, strikes;
 };
 int rules_count(const struct rules *rules);
@@ -67,6 +82,16 @@ void rules_link_free(struct rules_link *link);
 /* Is it a link of these rules? Does it hold nothing? */
 bool rules_link_is_of(const struct rules_link *link, const struct rules *rules);
 bool rules_link_is_idle(const struct rules_link *link);
+
+/* What they hold of it goes on at once; a silence ends. */
+void rules_link_let_go(struct rules_link *link);
+
+/* As the two below, where several sets of rules look at the same bytes: if one has struck, the
+ * others only count. Sets *is_struck when they strike. */
+enum proxy_decision rules_request_among(struct rules_link *link, struct proxy_request *request,
+                                        bool *is_struck);
+enum proxy_decision rules_reply_among(struct rules_link *link, struct proxy_request *request,
+                                      const char *bytes, size_t length, bool *is_struck);
 
 /* For the proxy's hooks of the same names. */
 enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request);

@@ -218,10 +218,11 @@ static enum fail read_rule(const struct rules_line *line, const struct rules *ru
                           "a rule wants '->' and an action");
     if (action_read(line, at + 1, rule, failure))
         return FAIL_INPUT;
-    if (rule->script.bytes)
-        for (int i = 0; i < rules->count; i++)
-            rule->script_bit += rules->rules[i].script.bytes != NULL;
-    if (rule->script_bit >= SCRIPTS_MAX)
+    int scripts = rule->script.bytes != NULL;
+    for (int i = 0; i < rules->count; i++)
+        scripts += rules->rules[i].script.bytes != NULL;
+    rule->script_bit = -1;
+    if (scripts > SCRIPTS_MAX)
         return line_wrong(line, 1, failure, "more than %d rules with script=", SCRIPTS_MAX);
     return check_points(line, at + 1, given, rule, failure);
 }
@@ -254,6 +255,33 @@ enum fail rules_read(struct rules **made, const char *path, struct failure *fail
 {
     struct rules *rules = rules_new();
     enum fail fail = lines_read(path, add, rules, failure);
+    if (fail)
+        rules_free(rules);
+    else
+        *made = rules;
+    return fail;
+}
+
+static enum fail words_of(struct rules_line *line, const char *const *asked, size_t count,
+                          const char *action, struct failure *failure)
+{
+    enum fail fail = line_word(line, "rule:", failure);
+    for (size_t i = 0; i < count && !fail; i++)
+        fail = line_word(line, asked[i], failure);
+    if (!fail)
+        fail = line_word(line, "->", failure);
+    return fail ? fail : line_split_more(line, action, strlen(action), failure);
+}
+
+enum fail rules_of(struct rules **made, const char *const *asked, size_t count, const char *action,
+                   struct failure *failure)
+{
+    struct rules *rules = rules_new();
+    struct rules_line *line = memory_new(1, sizeof *line);
+    enum fail fail = words_of(line, asked, count, action, failure);
+    if (!fail)
+        fail = rules_add(rules, line, failure);
+    free(line);
     if (fail)
         rules_free(rules);
     else

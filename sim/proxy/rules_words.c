@@ -22,6 +22,8 @@ enum fail line_wrong(const struct rules_line *line, int column, struct failure *
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
+    if (!line->path)
+        return failure_set(failure, FAIL_INPUT, "%s", words);
     return failure_set(failure, FAIL_INPUT, "%s:%d:%d: %s", line->path, line->number,
                        column ? column : 1, words);
 }
@@ -93,6 +95,26 @@ enum fail line_split(struct rules_line *line, const char *text, size_t length,
                      struct failure *failure)
 {
     line->count = 0;
+    return line_split_more(line, text, length, failure);
+}
+
+enum fail line_word(struct rules_line *line, const char *text, struct failure *failure)
+{
+    const size_t length = strlen(text);
+    if (line->count == WORDS_MAX)
+        return line_wrong(line, 0, failure, "more than %d words", WORDS_MAX);
+    if (length >= WORD_MAX)
+        return line_wrong(line, 0, failure, "a word of more than %d bytes", WORD_MAX - 1);
+    struct word *word = &line->words[line->count++];
+    word->column = 1;
+    word->length = length;
+    memcpy(word->text, text, length + 1);
+    return FAIL_NONE;
+}
+
+enum fail line_split_more(struct rules_line *line, const char *text, size_t length,
+                          struct failure *failure)
+{
     for (size_t at = 0;;) {
         while (at < length && is_blank(text[at]))
             at++;

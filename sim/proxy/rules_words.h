@@ -14,7 +14,7 @@ struct word {
 };
 
 struct rules_line {
-    const char *path;
+    const char *path; /* NULL: of no file, and its place is not told */
     int number;
     int count;
     struct word words[WORDS_MAX];
@@ -27,6 +27,11 @@ enum fail line_wrong(const struct rules_line *line, int column, struct failure *
 /* Splits one line (borrowed, no line feed). '#' where a word could begin starts a comment. */
 enum fail line_split(struct rules_line *line, const char *text, size_t length,
                      struct failure *failure);
+
+/* Behind the words that it has: those of text; text itself, as one. */
+enum fail line_split_more(struct rules_line *line, const char *text, size_t length,
+                          struct failure *failure);
+enum fail line_word(struct rules_line *line, const char *text, struct failure *failure);
 
 /* Reads a file and splits its lines: take() is called with each that is not blank. FAIL_INPUT, or
  * what take() fails with. */

@@ -28,16 +28,17 @@ static struct wait **slot(const struct strike *strike)
 struct wait *wait_new(const struct strike *strike, int64_t us, void (*then)(struct wait *wait))
 {
     struct rules *rules = strike->link->rules;
+    struct rules_orders *orders = rules->orders;
     struct wait *wait = memory_new(1, sizeof *wait);
     assert(!*slot(strike));
     *slot(strike) = wait;
     wait->strike = *strike;
     wait->then = then;
     wait->since_us = monotonic_us();
-    wait->next = rules->waits;
+    wait->next = orders->waits;
     if (wait->next)
         wait->next->previous = wait;
-    rules->waits = wait;
+    orders->waits = wait;
     int error = uv_timer_init(rules->loop, &wait->timer);
     assert(!error);
     wait->timer.data = wait;
@@ -59,12 +60,12 @@ static void on_closed(uv_handle_t *handle)
 
 void wait_free(struct wait *wait)
 {
-    struct rules *rules = wait->strike.link->rules;
+    struct rules_orders *orders = wait->strike.link->rules->orders;
     *slot(&wait->strike) = NULL;
     if (wait->previous)
         wait->previous->next = wait->next;
     else
-        rules->waits = wait->next;
+        orders->waits = wait->next;
     if (wait->next)
         wait->next->previous = wait->previous;
     uv_close((uv_handle_t *)&wait->timer, on_closed);

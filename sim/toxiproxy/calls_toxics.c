@@ -2,6 +2,7 @@
 #include "toxiproxy/calls.h"
 
 #include "base/memory.h"
+#include "toxiproxy/redis_toxic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,15 @@ json_t *print_toxic(const struct toxic *toxic)
         if (toxic->type->attributes[i][0])
             json_object_set_new(attributes, toxic->type->attributes[i],
                                 json_integer(toxic->values[i]));
+    if (toxic->rules)
+        json_object_update(attributes, toxic->said);
     json_object_set_new(printed, "attributes", attributes);
     json_object_set_new(printed, "name", json_string(toxic->name));
     json_object_set_new(printed, "type", json_string(toxic->type->name));
     json_object_set_new(printed, "stream", json_string(streams[toxic->stream]));
     json_object_set_new(printed, "toxicity", body_print_share(toxic->toxicity));
+    if (toxic->rules)
+        redis_toxic_print(toxic, printed);
     return printed;
 }
 
@@ -34,7 +39,8 @@ json_t *print_toxics(const struct proxy_entry *entry)
     return list;
 }
 
-static bool read_attributes(const json_t *body, struct toxic *toxic, struct api_error *api_error)
+static bool read_attributes(const json_t *body, const struct proxy_entry *entry,
+                            struct toxic *toxic, bool is_stream_said, struct api_error *api_error)
 {
     const json_t *attributes = body_field(body, "attributes");
     int64_t values[ATTRIBUTES_MAX];
@@ -43,6 +49,8 @@ static bool read_attributes(const json_t *body, struct toxic *toxic, struct api_
                              "bad request body: json: cannot unmarshal %s into Go struct field "
                              ".attributes of type toxics.Toxic",
                              json_is_array(attributes) ? "array" : "value");
+    if (!strcmp(toxic->type->name, "redis"))
+        return redis_toxic_read(toxic, entry, attributes, is_stream_said, api_error);
     memcpy(values, toxic->values, sizeof values);
     for (int i = 0; i < ATTRIBUTES_MAX; i++)
         if (toxic->type->attributes[i][0] &&
@@ -72,13 +80,16 @@ struct toxic *read_toxic(const json_t *body, const struct proxy_entry *entry,
     if (api_error->status)
         return NULL;
     struct toxic *toxic = memory_new(1, sizeof *toxic);
-    toxic->name = name[0] ? memory_text(name) : memory_format("%s_%s", type, stream);
     toxic->type = found;
     toxic->stream = is_downstream ? PROXY_TO_CLIENT : PROXY_TO_SERVER;
     toxic->toxicity = toxicity;
-    if (entry && entry_toxic(entry, toxic->name))
+    bool is_read =
+        read_attributes(body, entry, toxic, body_field(body, "stream") != NULL, api_error);
+    toxic->name = name[0] ? memory_text(name)
+                          : memory_format("%s_%s", type, is_read ? streams[toxic->stream] : stream);
+    if (entry && entry_toxic(entry, toxic->name)) /* said first, as Toxiproxy does */
         api_error_set(api_error, 409, "toxic already exists");
-    if (!api_error->status && read_attributes(body, toxic, api_error))
+    else if (is_read)
         return toxic;
     toxic_free(toxic);
     return NULL;
@@ -136,14 +147,14 @@ void call_toxic_update(struct call *call)
         return;
     float toxicity = toxic->toxicity;
     bool is_read = body_share(body, "", "toxicity", &toxicity, &call->api_error) &&
-                   read_attributes(body, toxic, &call->api_error);
+                   read_attributes(body, entry, toxic, true, &call->api_error);
     json_decref(body);
     if (!is_read) {
         call_failed(call);
         return;
     }
     toxic->toxicity = toxicity;
-    entry_toxic_changed(entry, toxic);
+    entry_toxic_changed(call->collection, entry, toxic);
     call_json(call, 200, print_toxic(toxic));
 }
 

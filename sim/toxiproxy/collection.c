@@ -2,6 +2,8 @@
 #include "toxiproxy/collection.h"
 
 #include "base/memory.h"
+#include "proxy/rules.h"
+#include "toxiproxy/redis_toxic.h"
 #include "toxiproxy/running.h"
 
 #include <stdarg.h>
@@ -34,6 +36,7 @@ struct proxy_entry *collection_add(struct collection *collection, const char *na
     entry->name = memory_text(name);
     entry->listen = memory_text(listen);
     entry->upstream = memory_text(upstream);
+    entry->orders = rules_orders_new();
     while (*at && strcmp((*at)->name, name) < 0)
         at = &(*at)->next;
     entry->next = *at;
@@ -49,6 +52,7 @@ void collection_remove(struct collection *collection, struct proxy_entry *entry)
     *at = entry->next;
     entry_stop(entry);
     entry_remove_toxics(entry);
+    rules_orders_free(entry->orders);
     free(entry->name);
     free(entry->listen);
     free(entry->upstream);
@@ -127,24 +131,17 @@ void entry_add_toxic(const struct collection *collection, struct proxy_entry *en
     *at = toxic;
     toxic->next = NULL;
     toxic->seed = seed_of(collection->seed, entry->name, toxic->name);
+    redis_toxic_start(collection, toxic);
     if (entry->running)
-        running_toxic(entry->running, toxic, pipe_add);
+        running_toxic(entry->running, toxic, TOXIC_COMES);
 }
 
-static void update(struct pipe *pipe, struct toxic *toxic)
+void entry_toxic_changed(const struct collection *collection, struct proxy_entry *entry,
+                         struct toxic *toxic)
 {
-    pipe_update(pipe, toxic);
-}
-
-static void removal(struct pipe *pipe, struct toxic *toxic)
-{
-    pipe_remove(pipe, toxic);
-}
-
-void entry_toxic_changed(struct proxy_entry *entry, struct toxic *toxic)
-{
+    redis_toxic_start(collection, toxic);
     if (entry->running)
-        running_toxic(entry->running, toxic, update);
+        running_toxic(entry->running, toxic, TOXIC_CHANGED);
 }
 
 void entry_remove_toxic(struct proxy_entry *entry, struct toxic *toxic)
@@ -154,7 +151,7 @@ void entry_remove_toxic(struct proxy_entry *entry, struct toxic *toxic)
         at = &(*at)->next;
     *at = toxic->next;
     if (entry->running)
-        running_toxic(entry->running, toxic, removal);
+        running_toxic(entry->running, toxic, TOXIC_GOES);
     toxic_free(toxic);
 }
 

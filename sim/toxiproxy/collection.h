@@ -24,6 +24,7 @@ struct proxy_entry {
     char *name, *listen, *upstream;
     struct running_proxy *running; /* NULL: it is not enabled */
     struct toxic *toxics;
+    struct rules_orders *orders; /* of its toxics of type redis */
 };
 
 struct collection {
@@ -56,7 +57,8 @@ struct toxic *entry_toxic(const struct proxy_entry *entry, const char *name);
 /* Takes toxic; its seed is set here. */
 void entry_add_toxic(const struct collection *collection, struct proxy_entry *entry,
                      struct toxic *toxic);
-void entry_toxic_changed(struct proxy_entry *entry, struct toxic *toxic);
+void entry_toxic_changed(const struct collection *collection, struct proxy_entry *entry,
+                         struct toxic *toxic);
 /* Takes toxic. */
 void entry_remove_toxic(struct proxy_entry *entry, struct toxic *toxic);
 void entry_remove_toxics(struct proxy_entry *entry);

@@ -3,6 +3,7 @@
 #include "toxiproxy/running.h"
 
 #include "base/memory.h"
+#include "toxiproxy/redis_toxic.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -16,6 +17,7 @@ struct toxic_link {
     struct toxic_link *next, *previous;
     struct proxy_link *link;
     struct pipe *pipes[2]; /* enum proxy_stream */
+    struct redis_stage *redis;
 };
 
 struct running_proxy {
@@ -26,6 +28,23 @@ struct running_proxy {
 };
 
 /* --- links --- */
+
+static void change_link(struct toxic_link *connection, struct toxic *toxic,
+                        enum toxic_change change)
+{
+    if (toxic->rules && change == TOXIC_GOES)
+        redis_stages_remove(&connection->redis, toxic);
+    else if (toxic->rules)
+        redis_stages_update(&connection->redis, toxic, connection->link);
+    for (int i = 0; i < 2 && !toxic->rules; i++) {
+        if (change == TOXIC_COMES)
+            pipe_add(connection->pipes[i], toxic);
+        else if (change == TOXIC_CHANGED)
+            pipe_update(connection->pipes[i], toxic);
+        else
+            pipe_remove(connection->pipes[i], toxic);
+    }
+}
 
 static void on_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
 {
@@ -38,11 +57,25 @@ static void on_opened(void *context, struct proxy_link *link, int peer_port, voi
     if (connection->next)
         connection->next->previous = connection;
     running->connections = connection;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         connection->pipes[i] = pipe_new(running->collection->loop, link, (enum proxy_stream)i);
-        for (struct toxic *toxic = running->entry->toxics; toxic; toxic = toxic->next)
-            pipe_add(connection->pipes[i], toxic);
-    }
+    for (struct toxic *toxic = running->entry->toxics; toxic; toxic = toxic->next)
+        change_link(connection, toxic, TOXIC_COMES);
+}
+
+static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
+{
+    const struct toxic_link *connection = owner;
+    (void)context;
+    return redis_stages_request(connection->redis, request);
+}
+
+static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
+                                    const char *bytes, size_t length)
+{
+    const struct toxic_link *connection = owner;
+    (void)context;
+    return redis_stages_reply(connection->redis, request, bytes, length);
 }
 
 static void on_passed(void *context, void *owner, enum proxy_stream stream, const char *bytes,
@@ -70,6 +103,7 @@ static void on_closed(void *context, void *owner)
         running->connections = connection->next;
     if (connection->next)
         connection->next->previous = connection->previous;
+    redis_stages_free(&connection->redis);
     pipe_free(connection->pipes[PROXY_TO_SERVER]);
     pipe_free(connection->pipes[PROXY_TO_CLIENT]);
     free(connection);
@@ -87,13 +121,10 @@ static void on_notice(void *context, void *owner, const char *words)
         collection->notice(collection->context, text);
 }
 
-void running_toxic(struct running_proxy *running, struct toxic *toxic,
-                   void (*change)(struct pipe *pipe, struct toxic *toxic))
+void running_toxic(struct running_proxy *running, struct toxic *toxic, enum toxic_change change)
 {
-    for (struct toxic_link *at = running->connections; at; at = at->next) {
-        change(at->pipes[PROXY_TO_SERVER], toxic);
-        change(at->pipes[PROXY_TO_CLIENT], toxic);
-    }
+    for (struct toxic_link *at = running->connections; at; at = at->next)
+        change_link(at, toxic, change);
 }
 
 /* --- addresses --- */
@@ -213,6 +244,8 @@ bool running_new(struct collection *collection, struct proxy_entry *entry, char 
     running->entry = entry;
     const struct proxy_hooks hooks = {
         .opened = on_opened,
+        .request = on_request,
+        .reply = on_reply,
         .passed = on_passed,
         .ended = on_ended,
         .closed = on_closed,

@@ -12,8 +12,8 @@ bool running_address(const struct collection *collection, const char *text,
                      struct proxy_address *address, struct api_error *api_error);
 /* Forgets its entry, and ends every link by FIN. Takes running. */
 void running_close(struct running_proxy *running);
-/* Does so for both streams of every link. */
-void running_toxic(struct running_proxy *running, struct toxic *toxic,
-                   void (*change)(struct pipe *pipe, struct toxic *toxic));
+enum toxic_change { TOXIC_COMES, TOXIC_CHANGED, TOXIC_GOES };
+/* Every link feels it. */
+void running_toxic(struct running_proxy *running, struct toxic *toxic, enum toxic_change change);
 
 #endif

@@ -2,7 +2,9 @@
 #include "toxiproxy/toxic.h"
 
 #include "base/random.h"
+#include "proxy/rules.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 
 bool toxic_strikes(const struct toxic *toxic, uint64_t link_number)
@@ -15,5 +17,8 @@ bool toxic_strikes(const struct toxic *toxic, uint64_t link_number)
 void toxic_free(struct toxic *toxic)
 {
     free(toxic->name);
+    if (toxic->rules)
+        rules_free(toxic->rules);
+    json_decref(toxic->said);
     free(toxic);
 }

@@ -35,7 +35,9 @@ struct toxic {
     enum proxy_stream stream;
     float toxicity; /* the share of links that it strikes; whatever was said, 7 as well */
     int64_t values[ATTRIBUTES_MAX];
-    uint64_t seed; /* of all that is drawn for it */
+    uint64_t seed;       /* of all that is drawn for it */
+    struct rules *rules; /* of type redis; NULL: it is of bytes, in a pipe */
+    struct json_t *said; /* its attributes, of type redis */
 };
 
 /* Frees it. */
