@@ -134,11 +134,16 @@ def ran(project):
     return call(project, "test_project.py")
 
 
+of_that_run = pytest.mark.xdist_group("project")  # in one of the suite's processes, so that it is run once
+
+
+@of_that_run
 def test_only_what_is_wrong_fails(ran):
     assert failed(ran) == {f"test_project.py::test_{name}" for name in (
         "naive", "careful_with_a_cause_that_is_not_named", "safe_but_for_nothing", "cut", "a_cause_that_is_none", "a_file_that_is_not_there", "an_option_that_is_none")}, ran.stdout
 
 
+@of_that_run
 def test_the_message_is_the_counterexample(ran):
     """The shortest one, its sentences, and its own diagram: the DEL that removes B's key is its last line."""
     said = section(ran, "test_naive")
@@ -149,11 +154,13 @@ def test_the_message_is_the_counterexample(ran):
     assert "def assert_safe" not in said, "the package's own lines are no part of it"
 
 
+@of_that_run
 def test_what_was_not_decided_is_not_safe(ran):
     assert "not decided, so not safe:" in section(ran, "test_cut")
     assert "set-nx-px-cad, none: the limit of states was reached" in section(ran, "test_cut")
 
 
+@of_that_run
 def test_wrong_words_are_told(ran):
     assert "'overun' is no cause; there are acquire-bug, " in section(ran, "test_a_cause_that_is_none")
     assert "nobody.py: no such file" in section(ran, "test_a_file_that_is_not_there")

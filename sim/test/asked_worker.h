@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "test/explore_run.h"
+#include "test/sample.h"
 
 struct worker_asked {
     char command[160];
@@ -53,6 +54,14 @@ static inline void search(struct worker_asked *asked, const struct explore_optio
     options->lease_ticks = asking_lease_ticks(asked->asking);
     asking_expect(asked->asking, options);
     run(options, outcome);
+}
+
+/* Of a hundred answers so many are asked for again, in fresh processes; all where PICKLOCK_LONG is
+ * set, and where only samples are wanted fewer, but some. */
+static inline int share_again(int percent)
+{
+    const int share = getenv("PICKLOCK_LONG") ? 100 : percent / sample_every();
+    return share > 5 ? share : 5;
 }
 
 /* A share of all, in fresh processes. */

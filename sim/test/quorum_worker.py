@@ -3,10 +3,10 @@ are counted as they come. uneven: the first of the servers counts twice; first, 
 the lock alone; picky: where all had granted it, all must know it at its release; wall: its wall clock says how old the
 lock is. Standard library only."""
 
+import os
 import select
 import sys
 import time
-import uuid
 
 import picklock_worker
 from scheme_worker import COMPARE_DELETE, Connection, ReplyError
@@ -64,7 +64,7 @@ class Redlock(picklock_worker.Worker):
 
     def acquire(self, wait_ms):
         del wait_ms
-        self.token, self.granted = uuid.uuid4().hex, []
+        self.token, self.granted = os.urandom(16).hex(), []
         asked = self.now()
         said = self.votes = self.ask_all("SET", self.key, self.token, "NX", "PX", self.ttl_ms)
         if self.is_majority(said.count(YES)) and self.is_valid(asked):

@@ -1,13 +1,11 @@
 """scheme_worker.py SCHEME [set-up] - a scheme of the table as somebody's lock program, over a socket of its own: for tests that hold what is
 decided by asking it to what is decided by the scheme's own steps. set-up: its connections say who they are before they are used. Standard library only."""
 
-import hashlib
-import random
+import os
 import socket
 import sys
 import threading
 import time
-import uuid
 
 import picklock_worker
 
@@ -131,7 +129,7 @@ class Scheme(picklock_worker.Worker):
         self.redis.close()
 
     def draw(self):
-        self.token = self.fixed if self.fixed is not None else uuid.uuid4().hex
+        self.token = self.fixed if self.fixed is not None else os.urandom(16).hex()
 
     def acquire(self, wait_ms):
         self.draw()
@@ -196,7 +194,7 @@ class SetNxPxCadWeakToken(SetNxPxCad):
     promises = EXPIRY
 
     def draw(self):
-        self.token = str(10000 + uuid.uuid4().int % 90000)
+        self.token = str(10000 + int.from_bytes(os.urandom(4), "big") % 90000)
 
 
 class SetNxPxCadEmptyToken(SetNxPxCad):
@@ -226,6 +224,8 @@ class LoadedAtFirst(SetNxPxCad):
 
 class SetNxPxEvalshaEval(SetNxPxCad):
     def release(self):
+        import hashlib  # each takes longer to load than all the rest, and a search starts hundreds of processes
+
         sha = hashlib.sha1(COMPARE_DELETE.encode()).hexdigest()
         try:
             return self.redis("EVALSHA", sha, 1, self.key, self.token) == 1
@@ -280,13 +280,15 @@ class Bytes(SetNxPxCad):
     """As SetNxPxCad; its tokens are any bytes."""
 
     def draw(self):
-        self.token = (b"\0" + uuid.uuid4().bytes).decode("latin-1")
+        self.token = (b"\0" + os.urandom(16)).decode("latin-1")
 
 
 class Retrying(SetNxPxCad):
     """As SetNxPxCad; it tries again until wait_ms is over, with a delay that is drawn by chance."""
 
     def acquire(self, wait_ms):
+        import random
+
         self.draw()
         ends = time.monotonic() + wait_ms / 1000
         while not self.take():

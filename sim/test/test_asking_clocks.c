@@ -85,7 +85,8 @@ static void a_wrong_clock_comes_to_what_it_comes_to_by_its_steps(void **state)
         explore_outcome_free(&by_asking);
         explore_outcome_free(&by_steps);
     }
-    assert_true(asking_audit(wall.asking, 100, 0) && asking_audit(monotonic.asking, 100, 0));
+    assert_true(asking_audit(wall.asking, share_again(10), 0) &&
+                asking_audit(monotonic.asking, share_again(10), 0));
     if (asking_failure(wall.asking)->code || asking_failure(monotonic.asking)->code)
         fail_msg("%s%s", asking_failure(wall.asking)->text, asking_failure(monotonic.asking)->text);
     asking_free(wall.asking);
