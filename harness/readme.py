@@ -75,7 +75,7 @@ def scenario_table(results):
     schemes = {}
     for row in results["results"]:
         outcomes = schemes.setdefault(row["scheme"], {})
-        if not row["unsupported"]:
+        if not row["unsupported"] and row["verdict"] != "not_applicable":
             for word in causes(row) or ["holds"]:
                 outcomes.setdefault(word, []).append(row["scenario"])
     lines = ["| scheme | outcome | whose fault | scenarios |", "|---|---|---|---|"]

@@ -29,6 +29,7 @@ EXTENDS = {
     "for ever": ('self.ask("PERSIST", self.settings.key) == b":1\\r\\n"',
                  {"none": {NO_EXPIRY}, "slow-work": {NO_EXPIRY, FOREIGN, UNTRUE}, "stall": {NO_EXPIRY, FOREIGN, UNTRUE}}),
 }
+STORIES = ("extend-in-time", "extend-too-late")
 INHERENT = {"mutual-exclusion", "fresh-grant"}
 LONG = os.environ.get("PICKLOCK_LONG")
 SHORT = {"good", "blind", "says so"}
@@ -56,11 +57,11 @@ def test_what_extends_wrongly_is_found_by_asking_as_by_running(extending, name):
     how, expected = EXTENDS[name]
     faults = ["none", "slow-work", "stall"] if LONG else ["none", "slow-work"]
     done, rows = extending(how, faults, "--no-cache")
-    assert "A holder extends at most once in each hold" in " ".join(done.out.split()), done
+    assert "section: none, each hold extended at most once)" in " ".join(done.out.split()), done
     asked = {fault: violated(rows[fault]) for fault in faults}
     assert {fault: set(found) for fault, found in asked.items()} == {fault: expected.get(fault, set()) for fault in faults}
     for fault, row in rows.items():
-        assert row["search"]["complete"] and all(found["confirmed"] for found in row["properties"] if found["verdict"] == "violated"), (fault, row)
+        assert row["search"]["complete"] and row["search"]["extends"] == 1 and all(found["confirmed"] for found in row["properties"] if found["verdict"] == "violated"), (fault, row)
     if not LONG:
         return
     _, rows = extending(how, faults, "--search", "random", "--runs", "1500", "--seed", "3")
@@ -72,9 +73,23 @@ def test_what_extends_wrongly_is_found_by_asking_as_by_running(extending, name):
 
 def test_who_does_not_promise_it_is_not_asked_to_extend(extending):
     done, rows = extending("True", ["none"], "--no-cache", promises='["expiry", "token"]')
-    assert done.status == 0 and not violated(rows["none"]) and "extends at most once" not in done.out
+    assert done.status == 0 and not violated(rows["none"]) and "extended at most once" not in done.out and "extends" not in rows["none"]["search"]
 
 
 def test_who_does_not_want_it_asked_is_told_that_it_was_not(extending):
     done, rows = extending("True", ["none"], "--no-cache", "--no-extend")
     assert done.status == 0 and not violated(rows["none"]) and "It is not asked to extend (--no-extend)." in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("name, wrong", [
+    ("extending", {}),
+    ("extending-anybodys", {("extend-too-late", "extend-own"): "foreign-extend", ("extend-too-late", "truthful"): "untrue-answer"}),
+    ("extending-in-words", {(story, "truthful"): "untrue-answer" for story in STORIES}),
+])
+def test_what_extends_wrongly_fails_its_scenarios(picklock, tmp_path, name, wrong):
+    picklock("run", "--worker", f"{PYTHON} sim/test/scheme_worker.py {name}", *(f"scenarios/{story}.yaml" for story in STORIES), "--json",
+             tmp_path / "results.json", "--fail-on", "scheme")
+    rows = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert {row["scenario"] for row in rows} == set(STORIES) and all(row["trouble"] is None for row in rows), rows
+    assert {(row["scenario"], found["property"]): found["cause"] for row in rows for found in row["properties"]
+            if found["verdict"] == "violated" and found["property"] != "mutual-exclusion"} == wrong

@@ -240,6 +240,10 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     } else if (impulse->kind == IMPULSE_RELEASE) {
         client_state->phase = PHASE_RELEASING;
     }
+    if (told.has_notice && !told.has_ended && client_state->extend == EXTEND_UNDER_WAY)
+        return failure_set(&asking->failure, FAIL_UNKNOWN,
+                           "it says that its lock is lost while it is asked to extend, and goes "
+                           "on: that is not decided by asking yet; --search random runs it");
     step->left = told.left;
     client_state_leave(client_state, told.left);
     if (take_messages(asking, &told, client_state, step))

@@ -346,7 +346,7 @@ static char *classes_words(const struct asking_figures *figures)
 
 static const char *const extend_words[] = {
     [EXTEND_IS_NO_PROMISE] = "",
-    [EXTEND_IS_ASKED] = " A holder extends at most once in each hold.",
+    [EXTEND_IS_ASKED] = "", /* its bounds say so */
     [EXTEND_IS_SKIPPED] = " It is not asked to extend (--no-extend).",
     [EXTEND_OF_SEVERAL] = " How it extends is not asked of several servers (--search random).",
 };

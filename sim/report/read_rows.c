@@ -187,7 +187,8 @@ static const char *const search_keys[] = {
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
-    "words", "method", "section", "expected_omissions", "complete", "end", "tried", "learned_ways"};
+    "words", "method",       "section", "expected_omissions", "complete", "end",
+    "tried", "learned_ways", "extends"};
 
 static void read_search(struct results_reading *reading, json_t *row, struct search_figures *search)
 {
@@ -203,6 +204,8 @@ static void read_search(struct results_reading *reading, json_t *row, struct sea
 #undef FIGURE
     if (json_object_get(object, "learned_ways")) /* where something was */
         search->learned_ways = read_number(reading, object, "learned_ways");
+    if (json_object_get(object, "extends"))
+        search->extends = read_number(reading, object, "extends");
     json_t *section = read_member(reading, object, "section");
     search->has_one_section = json_is_string(section);
     if (!json_is_null(section) &&

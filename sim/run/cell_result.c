@@ -86,6 +86,7 @@ static void fill_search(struct search_figures *search, const struct cell *cell)
     search->has_one_section = cell->has_one_section;
     search->section = options->section;
     search->learned_ways = cell->learned_ways;
+    search->extends = options->has_extends;
     search->clients = options->clients;
     search->rounds = options->rounds;
     search->servers = options->servers;

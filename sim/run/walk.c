@@ -205,8 +205,7 @@ static enum fail go(const struct walk_maker *walker, struct picker *picker, stru
     struct move *moves = memory_new(MOVES_MAX, sizeof *moves);
     enum fail fail = FAIL_NONE;
     struct moves_bounds bounds = walker->bounds;
-    bounds.has_extends =
-        walker->program->promises >> WORKER_PROMISES_EXTENDS & 1 && !walker->program->skips_extend;
+    bounds.has_extends = worker_program_is_told_to_extend(walker->program);
     moves_begin(&state, walker->run, &bounds, walker->budget);
     while (!fail && walk->count < WALK_MOVES_MAX) {
         const int count = moves_list(&state, world, moves);

@@ -300,6 +300,7 @@ enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
         it->search = search;
         it->cell = cell;
         fail = search_cell(it, failure);
+        cell->options.has_extends = worker_program_is_told_to_extend(&search->worker->program);
         free(it->states.rows);
         free(it);
     }

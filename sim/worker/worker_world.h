@@ -53,4 +53,10 @@ enum fail worker_can(enum choice_kind kind, struct failure *failure);
 /* Of a history's head: what it promises, bit enum promise. */
 unsigned worker_program_promises(const struct worker_program *program);
 
+/* Does a search ask it to extend, once in each hold? */
+static inline bool worker_program_is_told_to_extend(const struct worker_program *program)
+{
+    return program->promises >> WORKER_PROMISES_EXTENDS & 1 && !program->skips_extend;
+}
+
 #endif
