@@ -146,8 +146,11 @@ static void restore(struct ledger *ledger, const struct event *event, int lock,
     key->grant.restored_index = event->index;
     key->grant.left = (struct left){0};
     struct ledger_client *client = &ledger->clients[grant.client];
-    if (client->attempt == grant.attempt && client->lock == lock)
-        client->owned++;
+    if (client->attempt != grant.attempt || client->lock != lock)
+        return;
+    client->owned++;
+    if (client->owned >= ledger->quorum) /* its lock is over no more */
+        client->disowned_index = NO_INDEX;
 }
 
 static void fail_over(struct ledger *ledger, const struct event *event, int lock)

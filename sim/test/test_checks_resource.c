@@ -79,6 +79,31 @@ static void without_a_fence_a_stale_write_is_accepted(void **state)
     story_free(story);
 }
 
+/* A replica brings his lock back, and he has it once more: his write is none of a lock that is
+ * over.
+ */
+static void who_has_his_lock_again_writes_nothing_stale(void **state)
+{
+    for (int is_back = 0; is_back <= 1; is_back++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        (void)state;
+        acquires(story, A);
+        strikes(story, "cut-replica", -1, 0, 0);
+        deletes(story, B, 1);
+        acquires(story, B);
+        if (is_back)
+            strikes(story, "failover", -1, 0, 0);
+        writes(story, B, 0, OK);
+        writes(story, A, 0, OK);
+        ends(story);
+        if (is_back)
+            assert_holds(story, PROPERTY_FENCE_ORDER);
+        else
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_STALE_WRITE);
+        story_free(story);
+    }
+}
+
 static void a_write_before_the_newer_holder_writes_cannot_be_known_as_stale(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -289,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_stale_holder_with_the_larger_token_fires),
         cmocka_unit_test(tokens_that_grow_with_grants_are_silent_though_replies_cross),
         cmocka_unit_test(without_a_fence_a_stale_write_is_accepted),
+        cmocka_unit_test(who_has_his_lock_again_writes_nothing_stale),
         cmocka_unit_test(a_counter_that_a_restart_forgot_is_the_deployments),
         cmocka_unit_test(an_overlap_that_loses_an_update_gives_it_its_cause),
         cmocka_unit_test(sections_one_after_the_other_lose_nothing),
