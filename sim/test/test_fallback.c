@@ -79,7 +79,7 @@ static void random_runs_find_it(void **state)
     struct cell cell;
     char text[CELL_TRIED_MAX], found_by[CELL_TRIED_MAX];
     (void)state;
-    open_cell(&cell, scheme_named("set-nx-ex-del"), "stall", 80);
+    open_cell(&cell, scheme_named("set-nx-ex-del"), "stall", 90);
     cell.options.clients = 2;
     cell.options.rounds = 1;
     search(&cell);
