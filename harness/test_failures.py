@@ -338,6 +338,16 @@ def test_a_private_server_in_cluster_mode(picklock, tmp_path):
     assert ran.status == 69 and "cluster mode" in ran.err, ran
 
 
+@pytest.mark.parametrize("does, status, says", [('exec redis-server --bind 127.0.0.1 --port "$(sed -n "s/^port //p" "$1")"', 2, "answers somebody else"),
+                                                ("exit 3", 69, "ended with status 3")])
+def test_a_sentinel_that_is_none(picklock, tmp_path, does, status, says):
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *--sentinel*) {does};; esac\nexec redis-server "$@"\n')
+    wrapper.chmod(0o755)
+    ran = picklock("run", "scenarios/sentinel-fence.yaml", "--redis-server", wrapper)
+    assert ran.status == status and says in " ".join((ran.out + ran.err).split()), ran
+
+
 @pytest.mark.parametrize("name", ['quo"te', "back\\slash", "line\nend", "sp ace", "co:lon", "dol$LIBlar", "\xe4\u2713"])
 def test_an_odd_folder_for_temporary_files(picklock, tmp_path, name):
     """The expired lease proves that the server's clock is steered, too."""

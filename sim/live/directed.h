@@ -55,8 +55,8 @@ enum fail directed_flush_keys(struct backend *backend, int server, struct failur
 enum fail directed_kill_clients(struct backend *backend, int server, int connections,
                                 struct failure *failure);
 enum fail directed_cut_replica(struct backend *backend, int server, struct failure *failure);
-enum fail directed_fail_over(struct backend *backend, int server, bool is_cut,
-                             struct failure *failure);
+enum fail directed_fail_over(struct backend *backend, int server, enum promoter promoter,
+                             bool is_cut, struct failure *failure);
 enum fail directed_evict(struct backend *backend, int server, struct failure *failure);
 enum fail directed_flush_scripts(struct backend *backend, int server, struct failure *failure);
 enum fail directed_stop(struct backend *backend, int server, struct failure *failure);

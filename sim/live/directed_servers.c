@@ -70,11 +70,13 @@ enum fail directed_cut_replica(struct backend *backend, int server, struct failu
 }
 
 /* A replica that was not cut off has all the keys: servers.h sees to it. */
-enum fail directed_fail_over(struct backend *backend, int server, bool is_cut,
-                             struct failure *failure)
+enum fail directed_fail_over(struct backend *backend, int server, enum promoter promoter,
+                             bool is_cut, struct failure *failure)
 {
     (void)is_cut;
-    enum fail fail = servers_failover(servers_of(backend), server, failure);
+    enum fail fail = promoter == PROMOTER_SENTINEL
+                         ? servers_failover_by_sentinel(servers_of(backend), server, failure)
+                         : servers_failover(servers_of(backend), server, failure);
     return fail ? fail : follow(backend, server, failure);
 }
 

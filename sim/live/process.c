@@ -29,7 +29,7 @@ struct url process_url(const struct process *process)
 
 /* A port that is free now. Somebody may take it before the server does: the server says so, and we
  * try the next. */
-static int free_port(void)
+int process_free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
@@ -260,7 +260,7 @@ enum fail process_begin(struct process *process, const struct process_options *o
     (void)snprintf(process->folder, sizeof process->folder, "%s", options->folder);
     if (mkdir(process->folder, 0700) != 0 && errno != EEXIST)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", process->folder, strerror(errno));
-    int port = options->port ? options->port : free_port();
+    int port = options->port ? options->port : process_free_port();
     if (port == 0)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "no free port on 127.0.0.1 for a redis-server");

@@ -91,6 +91,9 @@ struct url process_url(const struct process *process);
 
 void process_log_path(const struct process *process, char *path, size_t size);
 
+/* On 127.0.0.1, now; 0: there is none. */
+int process_free_port(void);
+
 /* process_ready.c: runs, answers, is the one that was started, and of a version that will do; and
  * follows its clock page, twice around a step of it: once could be an accident. */
 enum fail process_await_ready(struct process *process, struct failure *failure);

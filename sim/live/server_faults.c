@@ -160,22 +160,34 @@ enum fail servers_cut_replica(struct servers *servers, int number, struct failur
                              number + 1);
 }
 
-enum fail servers_failover(struct servers *servers, int number, struct failure *failure)
+enum fail servers_before_promotion(struct servers *servers, int number, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
-    if (!server->is_cut && replica_wait_in_step(servers, server, failure))
-        return failure->code;
-    if (server->is_cut && prove_cut(server, failure))
-        return failure_wrap(failure, "server %d", number + 1);
-    if (control_do(server->replica.control, failure, "REPLICAOF NO ONE"))
-        return failure_wrap(failure, "replica of server %d", number + 1);
-    spares_park(servers, &server->process);
+    if (!server->is_cut)
+        return replica_wait_in_step(servers, server, failure);
+    return prove_cut(server, failure) ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
+}
+
+enum fail servers_seat_replica(struct servers *servers, int number, struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
     server->process = server->replica;
     memset(&server->replica, 0, sizeof server->replica);
     replica_release(servers, server);
     if (prove_promoted(server, failure))
         return failure_wrap(failure, "server %d", number + 1);
     return servers_prove_clock(servers, number, failure);
+}
+
+enum fail servers_failover(struct servers *servers, int number, struct failure *failure)
+{
+    struct server *server = &servers->rows[number];
+    if (servers_before_promotion(servers, number, failure))
+        return failure->code;
+    if (control_do(server->replica.control, failure, "REPLICAOF NO ONE"))
+        return failure_wrap(failure, "replica of server %d", number + 1);
+    spares_park(servers, &server->process);
+    return servers_seat_replica(servers, number, failure);
 }
 
 enum { PROOF_S = 1000, SECOND_US = 1000000, KILL_TURNS = 200 };

@@ -144,6 +144,10 @@ enum fail servers_cut_replica(struct servers *servers, int server, struct failur
 /* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections
  * end, and it becomes a spare. */
 enum fail servers_failover(struct servers *servers, int server, struct failure *failure);
+/* A redis-sentinel is started, the primary is killed with SIGKILL, and the sentinel promotes the
+ * replica (in step, unless cut), which takes the row. FAIL_UNKNOWN: it does not. */
+enum fail servers_failover_by_sentinel(struct servers *servers, int server,
+                                       struct failure *failure);
 /* CLIENT PAUSE of all that may write, for as long as nobody says that it goes on. FAIL_UNKNOWN: it
  * does not hold a command of ours, which is there to be held. */
 enum fail servers_hold_writes(struct servers *servers, int server, struct failure *failure);
@@ -161,6 +165,11 @@ enum fail servers_flush_scripts(struct servers *servers, int server, struct fail
  * follows it. */
 enum fail servers_seat(struct servers *servers, int server, const struct process *next,
                        const struct clock_page *was, struct failure *failure);
+
+/* A replica that was cut off has heard nothing since; another one is in step. Runs the loop. */
+enum fail servers_before_promotion(struct servers *servers, int server, struct failure *failure);
+/* It takes the row of its primary, whose process is nobody's by then, and is one itself. */
+enum fail servers_seat_replica(struct servers *servers, int server, struct failure *failure);
 
 /* --- replica.c --- */
 

@@ -196,8 +196,10 @@ static enum fail replaced(struct backend *backend, int server, struct failure *f
     return FAIL_NONE;
 }
 
-static enum fail promoted(struct backend *backend, int server, bool is_cut, struct failure *failure)
+static enum fail promoted(struct backend *backend, int server, enum promoter promoter, bool is_cut,
+                          struct failure *failure)
 {
+    (void)promoter;
     (void)is_cut;
     return replaced(backend, server, failure);
 }

@@ -268,6 +268,7 @@ static void every_step_reads_back(void **state)
         "server 4 flushes its keys",
         "server 1's replica is cut off",
         "server 1 fails over",
+        "server 2's sentinel promotes the replica",
         "server 1 evicts the lock",
         "server 1 flushes its scripts",
         "server 4 ends all connections",

@@ -261,13 +261,16 @@ static enum fail cut_replica(struct backend *backend, int server, struct failure
     return servers_cut_replica(session_servers(workers_of(backend)->session), server, failure);
 }
 
-static enum fail fail_over(struct backend *backend, int server, bool is_cut,
+static enum fail fail_over(struct backend *backend, int server, enum promoter promoter, bool is_cut,
                            struct failure *failure)
 {
     struct workers *workers = workers_of(backend);
+    struct servers *servers = session_servers(workers->session);
     (void)is_cut;
     return follow(workers, server,
-                  servers_failover(session_servers(workers->session), server, failure));
+                  promoter == PROMOTER_SENTINEL
+                      ? servers_failover_by_sentinel(servers, server, failure)
+                      : servers_failover(servers, server, failure));
 }
 
 static enum fail evict(struct backend *backend, int server, struct failure *failure)

@@ -30,6 +30,9 @@ struct served {
     struct server_answer answer;
 };
 
+/* Who promotes a replica: somebody by hand, or a redis-sentinel that finds the primary dead. */
+enum promoter { PROMOTER_OPERATOR, PROMOTER_SENTINEL };
+
 struct backend {
     const struct backend_ops *ops; /* first member of every backend */
 };
@@ -84,7 +87,8 @@ struct backend_ops {
     enum fail (*kill_clients)(struct backend *, int server, int connections, struct failure *);
     enum fail (*cut_replica)(struct backend *, int server, struct failure *);
     /* is_cut: its replica was cut off before. */
-    enum fail (*fail_over)(struct backend *, int server, bool is_cut, struct failure *);
+    enum fail (*fail_over)(struct backend *, int server, enum promoter, bool is_cut,
+                           struct failure *);
     /* FAIL_UNKNOWN: there is no lock key. */
     enum fail (*evict)(struct backend *, int server, struct failure *);
     enum fail (*flush_scripts)(struct backend *, int server, struct failure *);

@@ -254,7 +254,10 @@ static enum fail choose_failover(struct core *core, const struct choice *choice,
     if (!fail)
         fail = set_reach(core, server, REACH_OPEN, failure);
     if (!fail)
-        fail = core->backend->ops->fail_over(core->backend, server, core->is_cut[server], failure);
+        fail = core->backend->ops->fail_over(core->backend, server,
+                                             choice->kind == CHOICE_SENTINEL ? PROMOTER_SENTINEL
+                                                                             : PROMOTER_OPERATOR,
+                                             core->is_cut[server], failure);
     if (!fail)
         core->has_replica[server] = core->is_cut[server] = core->has_saved[server] = false;
     return fail;
@@ -373,6 +376,7 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_CLIENT_KILL] = choose_client_kill,
         [CHOICE_CUT_REPLICA] = choose_cut_replica,
         [CHOICE_FAILOVER] = choose_failover,
+        [CHOICE_SENTINEL] = choose_failover,
         [CHOICE_EVICT] = choose_evict,
         [CHOICE_FLUSH_SCRIPTS] = choose_flush_scripts,
         [CHOICE_SILENCE] = choose_out_of_reach,

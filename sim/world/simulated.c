@@ -124,10 +124,11 @@ static enum fail simulated_cut_replica(struct backend *backend, int server, stru
 }
 
 /* Until it is cut off, the replica has all the keys that the primary has. */
-static enum fail simulated_fail_over(struct backend *backend, int server, bool is_cut,
-                                     struct failure *failure)
+static enum fail simulated_fail_over(struct backend *backend, int server, enum promoter promoter,
+                                     bool is_cut, struct failure *failure)
 {
     struct simulated_server *row = &((struct simulated *)backend)->servers[server];
+    (void)promoter;
     (void)failure;
     if (is_cut)
         model_failover(&row->model, &row->replica);
