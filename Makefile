@@ -22,7 +22,7 @@ CFLAGS ?= -O2 -g
 FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/include/hiredis -MMD -MP \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer) \
           $(if $(LIBFUZZER),-fsanitize=fuzzer-no-link -DWITH_LIBFUZZER)
-LIBS    = -lhiredis -luv -lyaml -ljansson -lmicrohttpd -lm -lpthread -ldl
+LIBS    = -lhiredis -luv -lyaml -ljansson -lmicrohttpd -lssl -lcrypto -lm -lpthread -ldl
 
 SOURCES := $(filter-out sim/live/%_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) sim/worker/calls/*.c $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
              sim/explore/model/faults/*.c))

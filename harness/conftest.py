@@ -307,7 +307,7 @@ NEVER = "never: command=NO-SUCH-COMMAND -> drop-request\n"
 @contextlib.contextmanager
 def proxy(upstream, *more):
     """A `picklock proxy` of the test's own; yields its port and its process."""
-    process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", *map(str, more)],
+    process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", upstream if isinstance(upstream, str) else f"127.0.0.1:{upstream}", *map(str, more)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

@@ -15,6 +15,7 @@ libuv|libuv1-dev|header uv.h|the event loop
 libyaml|libyaml-dev|header yaml.h|scenario files
 jansson|libjansson-dev|header jansson.h|JSON in and out
 libmicrohttpd|libmicrohttpd-dev|header microhttpd.h|Toxiproxy's interface over HTTP
+openssl|libssl-dev|header openssl/ssl.h|TLS to a server behind the proxy
 redis-server|redis-server|command -v redis-server|the server under test
 PARTS
     ;;

@@ -19,6 +19,12 @@ const char cmd_proxy_help[] =
     "\n"
     "  --listen ADDR          host:port, port or unix:PATH (default 127.0.0.1:0, any free port)\n"
     "  --upstream ADDR        the server (default 127.0.0.1:6379)\n"
+    "                         (rediss://HOST:PORT speaks TLS to it)\n"
+    "  --tls-ca FILE          certificates to trust, PEM (default: those of this machine)\n"
+    "  --tls-cert FILE        our certificate and its chain, PEM, if the server asks for one\n"
+    "  --tls-key FILE         its key, PEM, without a passphrase\n"
+    "  --tls-server-name NAME the name in the server's certificate (default: the host)\n"
+    "  --tls-skip-verify      trust whoever answers\n"
     "  --rules FILE           what to do with which command (format: sim/proxy/README.md)\n"
     "  --config FILE          several listeners, each with its rules, instead of these three\n"
     "  --log FILE             write a JSON line for each event; - is stderr. Passwords are not\n"
@@ -92,6 +98,11 @@ static enum fail url_of(const char *upstream, char **url, struct failure *failur
     struct proxy_address address;
     if (proxy_address_read(upstream, &address, failure))
         return failure_wrap(failure, "--upstream");
+    if (address.is_tls)
+        return failure_set(failure, FAIL_INPUT,
+                           "--history asks the server itself, without TLS: let a second picklock "
+                           "proxy --upstream %s stand between, and be the upstream here",
+                           upstream);
     *url = address.path[0] ? memory_format("unix://%s", address.path)
            : strchr(address.host, ':')
                ? memory_format("redis://[%s]:%d", address.host, address.port)
@@ -164,6 +175,27 @@ static int print_status(const char *path, struct failure *failure)
     return FAIL_NONE;
 }
 
+/* FAIL_INPUT: why not was told. */
+static int check_tls(const struct standalone_options *options, const char *toxiproxy_api)
+{
+    const struct tls_options *tls = &options->tls;
+    const bool is_said =
+        tls->ca_file || tls->certificate || tls->key || tls->server_name || tls->skips_verification;
+    const bool is_spoken =
+        options->config || (options->upstream && !strncmp(options->upstream, "rediss://", 9));
+    if (is_said && (toxiproxy_api || !is_spoken))
+        return cmd_refuse(
+            "--tls-... options need --upstream rediss://HOST:PORT, or a --config with one");
+    if (!tls->certificate != !tls->key)
+        return cmd_refuse("--tls-cert and --tls-key go together");
+    if (tls->skips_verification && (tls->ca_file || tls->server_name))
+        return cmd_refuse(
+            "--tls-skip-verify looks at no certificate: no --tls-ca, no --tls-server-name");
+    if (tls->skips_verification)
+        cmd_say("warning: --tls-skip-verify: whoever answers in the server's place is trusted");
+    return FAIL_NONE;
+}
+
 int cmd_proxy(int argc, char **argv)
 {
     struct failure failure = {0};
@@ -186,6 +218,11 @@ int cmd_proxy(int argc, char **argv)
         {"--seed", OPTION_NUMBER, &seed, 0, 0},
         {"--toxiproxy-api", OPTION_TEXT, &toxiproxy.api, 0, 0},
         {"--toxiproxy-config", OPTION_TEXT, &toxiproxy.config, 0, 0},
+        {"--tls-ca", OPTION_TEXT, &options.tls.ca_file, 0, 0},
+        {"--tls-cert", OPTION_TEXT, &options.tls.certificate, 0, 0},
+        {"--tls-key", OPTION_TEXT, &options.tls.key, 0, 0},
+        {"--tls-server-name", OPTION_TEXT, &options.tls.server_name, 0, 0},
+        {"--tls-skip-verify", OPTION_FLAG, &options.tls.skips_verification, 0, 0},
         {"--any-host", OPTION_FLAG, &toxiproxy.takes_any_host, 0, 0},
     };
     if (options_parse(argc, argv, rows, sizeof rows / sizeof *rows, &operands, &failure))
@@ -204,6 +241,8 @@ int cmd_proxy(int argc, char **argv)
         return cmd_refuse("--toxiproxy-config and --any-host need --toxiproxy-api");
     if (!history.path != !history.key || (history.path && toxiproxy.api))
         return cmd_refuse("--history FILE and --key GLOB go together, without --toxiproxy-api");
+    if (check_tls(&options, toxiproxy.api))
+        return FAIL_INPUT;
     enum fail fail = toxiproxy.api ? serve_toxiproxy(&toxiproxy, &options, &failure)
                                    : serve_plain(&options, &history, &failure);
     return fail ? cmd_failed(&failure) : FAIL_NONE;

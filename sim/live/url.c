@@ -150,6 +150,9 @@ enum fail url_read(const char *text, struct url *url, struct failure *failure)
     if (strncasecmp(text, "unix://", 7) == 0)
         return read_unix(text + 7, url, failure);
     if (strncasecmp(text, "rediss://", 9) == 0)
-        return wrong(failure, "asks for TLS, which picklock does not speak");
+        return wrong(
+            failure,
+            "asks for TLS, which only picklock proxy --upstream rediss://HOST:PORT speaks: "
+            "let one stand between, and give its address here");
     return wrong(failure, "starts with neither redis:// nor unix://");
 }

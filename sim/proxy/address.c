@@ -15,8 +15,8 @@ static enum fail read_port(const char *text, const char *whole, int *port, struc
     long value = strtol(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || value > 65535)
         return failure_set(failure, FAIL_INPUT,
-                           "'%.200s' is not an address such as 127.0.0.1:6379, 6379, [::1]:6379 or "
-                           "unix:/run/redis.sock",
+                           "'%.200s' is not an address such as 127.0.0.1:6379, 6379, [::1]:6379, "
+                           "unix:/run/redis.sock or rediss://127.0.0.1:6379",
                            whole);
     *port = (int)value;
     return FAIL_NONE;
@@ -34,6 +34,14 @@ enum fail proxy_address_read(const char *text, struct proxy_address *address,
                                sizeof address->path - 1);
         strcpy(address->path, path);
         return FAIL_NONE;
+    }
+    if (!strncmp(text, "redis://", 8) || !strncmp(text, "rediss://", 9)) {
+        address->is_tls = text[5] == 's';
+        text = strstr(text, "://") + 3;
+        if (strpbrk(text, "@/?"))
+            return failure_set(failure, FAIL_INPUT,
+                               "the server's URL is rediss://HOST:PORT here, and no more: clients "
+                               "log in and choose a database themselves");
     }
     const char *colon = strrchr(text, ':');
     if (read_port(colon ? colon + 1 : text, text, &address->port, failure))
@@ -69,6 +77,8 @@ enum fail address_resolve(const struct proxy_address *wanted, struct address *ad
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     char port[16];
+    address->is_tls = wanted->is_tls;
+    snprintf(address->host, sizeof address->host, "%s", host);
     snprintf(port, sizeof port, "%d", wanted->port);
     snprintf(address->text, sizeof address->text, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host,
              wanted->port);

@@ -31,6 +31,15 @@ static bool read_name(const struct word *word, char *name)
     return !strpbrk(name, "[]\"\\ ");
 }
 
+static enum fail check_listen(const char *key, const struct proxy_address *address,
+                              struct failure *failure)
+{
+    return address->is_tls && strstr(key, "listen")
+               ? failure_set(failure, FAIL_INPUT,
+                             "TLS is spoken to the server only: clients connect without it")
+               : FAIL_NONE;
+}
+
 static enum fail read_address(const struct rules_line *line, const struct word *word,
                               const char *key, char **text, struct proxy_address *address,
                               struct failure *failure)
@@ -39,7 +48,8 @@ static enum fail read_address(const struct rules_line *line, const struct word *
     if (*text)
         return line_wrong(line, word->column, failure, "'%s' is given twice", key);
     *text = memory_text(word->text + strlen(key));
-    if (proxy_address_read(*text, address, &why) || proxy_address_check(address, &why))
+    if (proxy_address_read(*text, address, &why) || check_listen(key, address, &why) ||
+        proxy_address_check(address, &why))
         return line_wrong(line, word->column + (int)strlen(key), failure, "%s", why.text);
     return FAIL_NONE;
 }
@@ -103,7 +113,8 @@ enum fail config_of_options(struct proxy_config *config, const char *listen, con
     struct listener_config *row = &config->rows[config->count++];
     *row = (struct listener_config){.listen_text = memory_text(listen),
                                     .upstream_text = memory_text(upstream)};
-    if (proxy_address_read(listen, &row->listen, failure))
+    if (proxy_address_read(listen, &row->listen, failure) ||
+        check_listen("listen", &row->listen, failure))
         return failure_wrap(failure, "--listen");
     if (proxy_address_read(upstream, &row->upstream, failure))
         return failure_wrap(failure, "--upstream");

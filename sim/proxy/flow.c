@@ -51,20 +51,45 @@ static void on_written(uv_write_t *write, int status)
     if (status < 0)
         sink_gone(flow);
     flow_push(flow);
+    if (flow->is_shut && !flow->is_writing)
+        side_shut_writing(flow->to);
     if (flow->link->is_over)
         link_flushed(flow);
     else
         flow_run(flow);
 }
 
+/* A piece of the backlog, encrypted, behind what TLS has to say for itself. */
+static void encrypt(struct flow *flow)
+{
+    struct tls_session *tls = flow->to->tls;
+    char piece[4096];
+    size_t length = block_length(&flow->backlog);
+    if (flow->to->is_connected && length) {
+        length = length < READ_MAX ? length : READ_MAX;
+        tls_session_write(tls, flow->backlog.bytes + flow->backlog.begin, length);
+        block_eat(&flow->backlog, length);
+    }
+    while ((length = tls_session_take(tls, piece, sizeof piece)) > 0)
+        block_append(&flow->writing, piece, length);
+}
+
 void flow_push(struct flow *flow)
 {
     struct proxy_link *link = flow->link;
-    if (flow->is_writing || !block_length(&flow->backlog) || !flow->to->is_connected ||
-        !flow->to->is_open || link->is_silent)
+    struct tls_session *tls = flow->to->tls;
+    const bool shakes_hands = tls && !flow->to->is_connected; /* silence begins behind that */
+    if (flow->is_writing || !flow->to->is_open || (link->is_silent && !shakes_hands) ||
+        !(flow->to->is_connected || tls) || !(block_length(&flow->backlog) || tls))
         return;
-    flow->writing = flow->backlog;
-    flow->backlog = (struct block){0};
+    if (tls) {
+        encrypt(flow);
+    } else {
+        flow->writing = flow->backlog;
+        flow->backlog = (struct block){0};
+    }
+    if (!block_length(&flow->writing))
+        return;
     uv_buf_t buffer = uv_buf_init(flow->writing.bytes + flow->writing.begin,
                                   (unsigned)block_length(&flow->writing));
     flow->write.data = flow;
@@ -86,7 +111,7 @@ void flow_write(struct flow *flow, const char *bytes, size_t length)
         return;
     }
     if (!flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
-        !link->is_silent) {
+        !flow->to->tls && !link->is_silent) {
         uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
         int wrote = uv_try_write(&flow->to->socket.stream, &buffer, 1);
         if (wrote < 0 && wrote != UV_EAGAIN) {
@@ -102,6 +127,20 @@ void flow_write(struct flow *flow, const char *bytes, size_t length)
     }
     block_append(&flow->backlog, bytes, length);
     flow_push(flow);
+}
+
+bool flow_shut(struct flow *flow)
+{
+    struct side *side = flow->to;
+    if (side->tls && side->is_connected && !flow->is_mute && !flow->is_shut) {
+        flow->is_shut = true;
+        tls_session_end(side->tls);
+        flow_push(flow);
+    }
+    if (flow->is_writing)
+        return false;
+    side_shut_writing(side);
+    return true;
 }
 
 static enum proxy_stream stream_of(const struct flow *flow)
@@ -306,29 +345,63 @@ static void on_allocate(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
     *buffer = uv_buf_init(flow->link->proxy->read_buffer, READ_MAX);
 }
 
+void flow_source_ended(struct flow *flow, enum flow_ending ending)
+{
+    struct proxy_link *link = flow->link;
+    if (flow->is_reading)
+        uv_read_stop(&flow->from->socket.stream);
+    flow->is_reading = false;
+    flow->from->has_ended = true;
+    flow->ending = ending;
+    if (!flow->is_to_server && ending == ENDED_BY_RST)
+        link->proxy->noticed[NOTICE_RESET]++; /* a client is told by its own reset */
+    /* A client's reset overtakes what it sent, as it does on a wire without a proxy. */
+    if (flow->is_to_server && ending == ENDED_BY_RST)
+        link_over(link, LEAVE_NOW, LEAVE_RST);
+    else
+        flow_run(flow);
+}
+
+/* As large as a read is, and no larger: as much may wait. */
+void flow_take_tls(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    struct tls_session *tls = flow->from->tls;
+    char *bytes = link->proxy->read_buffer; /* what was read into it is in the session */
+    enum tls_state state = TLS_STANDS;
+    while (state == TLS_STANDS && !link->is_over) {
+        size_t length = tls_session_read(tls, bytes, READ_MAX, &state);
+        if (length)
+            flow_take(flow, bytes, length);
+    }
+    if (link->is_over)
+        return;
+    flow_push(&link->to_server); /* TLS may have had to answer */
+    if (state == TLS_BROKEN)
+        proxy_notice(link->proxy, NOTICE_TLS, link->owner, "TLS with %s broke: %s",
+                     link->proxy->upstream.text, tls_session_why(tls));
+    if (state != TLS_GOES_ON && !flow->ending)
+        flow_source_ended(flow, state == TLS_ENDED ? ENDED_BY_FIN : ENDED_BY_RST);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
 {
     struct flow *flow = stream->data;
     struct proxy_link *link = flow->link;
     if (link->is_over || length == 0)
         return;
+    if (length > 0 && flow->from->tls) {
+        tls_session_feed(flow->from->tls, buffer->base, (size_t)length);
+        flow_take_tls(flow);
+        return;
+    }
     if (length > 0) {
         if (flow->is_to_server)
             link->proxy->bytes_read += (uint64_t)length;
         flow_take(flow, buffer->base, (size_t)length);
         return;
     }
-    uv_read_stop(stream);
-    flow->is_reading = false;
-    flow->from->has_ended = true;
-    flow->ending = length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST;
-    if (!flow->is_to_server && flow->ending == ENDED_BY_RST)
-        link->proxy->noticed[NOTICE_RESET]++; /* a client is told by its own reset */
-    /* A client's reset overtakes what it sent, as it does on a wire without a proxy. */
-    if (flow->is_to_server && flow->ending == ENDED_BY_RST)
-        link_over(link, LEAVE_NOW, LEAVE_RST);
-    else
-        flow_run(flow);
+    flow_source_ended(flow, length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST);
 }
 
 /* Reads as long as there is room. */

@@ -13,6 +13,7 @@
 
 #include "proxy/pairing.h"
 #include "proxy/proxy.h"
+#include "proxy/tls.h"
 #include "redis/resp.h"
 
 #include <sys/socket.h>
@@ -23,6 +24,7 @@ enum {
         16 * 1024,         /* a frame is decided when it is whole, or this much of it has come */
     KEPT_MAX = 256 * 1024, /* of one flow, beside that: then it stops reading, until half is gone */
     READ_MAX = 64 * 1024,  /* one read */
+    DIAL_MS = 10000,       /* so long a dial may take, the handshake of TLS included */
     LINGER_MS = 2000,      /* an ended link waits so long for its peers to take the last bytes */
     BACKLOG_OF_LISTENER = 1024,
 };
@@ -48,9 +50,10 @@ union socket {
 struct side {
     union socket socket;
     bool is_unix;
-    bool is_open;      /* initialised and not yet closed */
-    bool is_connected; /* bytes may be written */
-    bool has_ended;    /* its last byte has been read */
+    bool is_open;            /* initialised and not yet closed */
+    bool is_connected;       /* bytes may be written */
+    bool has_ended;          /* its last byte has been read */
+    struct tls_session *tls; /* of a server's; NULL: none */
 };
 
 enum frame {
@@ -94,6 +97,7 @@ struct flow {
     bool is_writing, is_reading, is_running, runs_again;
     bool is_raw;  /* relayed unread from here on */
     bool is_mute; /* nobody takes what is written */
+    bool is_shut; /* TLS: close_notify stands behind the last byte */
     enum frame frame;
     bool is_whole;                   /* the frame in hand is complete */
     bool is_streaming;               /* the beginning of the frame in hand has gone */
@@ -131,6 +135,8 @@ struct address {
     socklen_t length; /* 0: a unix socket */
     char path[108];
     char text[300]; /* for messages */
+    bool is_tls;
+    char host[256]; /* as it was said */
 };
 
 struct proxy {
@@ -143,6 +149,7 @@ struct proxy {
     bool is_refusing;      /* it is bound, and does not listen */
     struct address upstream;
     bool upstream_is_known;
+    const struct tls *tls; /* NULL: none is spoken */
     struct proxy_link *links;
     uint64_t links_opened;
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
@@ -181,6 +188,9 @@ void link_over(struct proxy_link *link, enum leave client_leaves, enum leave ser
 void link_flow_done(struct flow *flow); /* all of it has gone through: its end goes on */
 void link_flushed(struct flow *flow);   /* an ended link's backlog has been written */
 
+/* dial.c */
+void link_dial(struct proxy_link *link);
+
 /* flow.c */
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
                enum resp_side resp_side);
@@ -191,6 +201,13 @@ void flow_emit(struct flow *flow, const char *bytes, size_t length);
 void flow_write(struct flow *flow, const char *bytes, size_t length); /* now or later; borrows */
 void flow_turn_raw(struct flow *flow, const char *why);
 void flow_push(struct flow *flow); /* the sink can take bytes again: writes the backlog */
+/* What has come is in the session of TLS: goes on as what was read does. */
+void flow_take_tls(struct flow *flow);
+/* The sink's last byte has been written, and FIN follows. false: not yet (TLS says close_notify
+ * first, and link_flushed() is called when that is written). */
+bool flow_shut(struct flow *flow);
+/* Its source has ended. */
+void flow_source_ended(struct flow *flow, enum flow_ending ending);
 void flow_free(struct flow *flow);
 
 /* request.c */

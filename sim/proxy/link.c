@@ -23,6 +23,7 @@ void link_side_closed(uv_handle_t *handle)
         return;
     flow_free(&link->to_server);
     flow_free(&link->to_client);
+    tls_session_free(link->server.tls);
     proxy_link_gone(link);
 }
 
@@ -47,7 +48,8 @@ void link_flushed(struct flow *flow)
     struct side *side = flow->to;
     if (!side->is_open || !flow->link->is_told || flow->is_writing || block_length(&flow->backlog))
         return;
-    side_shut_writing(side);
+    if (!flow_shut(flow))
+        return;
     if (side->has_ended || flow->is_mute ||
         uv_read_start(&side->socket.stream, on_drain, on_drained) < 0)
         side_close(side, LEAVE_NOW);
@@ -124,7 +126,7 @@ void link_flow_done(struct flow *flow)
     if (!flow->is_to_server)
         link->proxy->links_ended++;
     if (!flow->is_mute)
-        side_shut_writing(flow->to);
+        (void)flow_shut(flow);
     if (link->to_server.is_done && link->to_client.is_done)
         link_over(link, LEAVE_NOW, LEAVE_NOW);
 }
@@ -209,17 +211,6 @@ const char *proxy_link_name(const struct proxy_link *link)
 
 /* --- the beginning --- */
 
-static void dial_failed(struct proxy_link *link, int error)
-{
-    struct proxy *proxy = link->proxy;
-    bool is_exhausted = error == UV_EMFILE || error == UV_ENFILE;
-    proxy_notice(proxy, NOTICE_UNREACHABLE, link->owner, "cannot reach %s: %s%s",
-                 proxy->upstream.text, uv_strerror(error),
-                 is_exhausted ? "; raise the limit of open files (ulimit -n)" : "");
-    /* Clients of any protocol see what they would see of Toxiproxy: FIN. */
-    link_over(link, proxy->takes_any ? LEAVE_FIN : LEAVE_RST, LEAVE_NOW);
-}
-
 static int port_of(const struct sockaddr_storage *address)
 {
     if (address->ss_family == AF_INET6)
@@ -227,7 +218,7 @@ static int port_of(const struct sockaddr_storage *address)
     return ntohs(((const struct sockaddr_in *)address)->sin_port);
 }
 
-/* Of the other end, and of ours; 0: it has none. */
+/* Of the other end; 0: it has none. */
 static int peer_port(struct side *side)
 {
     struct sockaddr_storage peer;
@@ -236,50 +227,6 @@ static int peer_port(struct side *side)
         uv_tcp_getpeername(&side->socket.tcp, (struct sockaddr *)&peer, &length) < 0)
         return 0;
     return port_of(&peer);
-}
-
-static int own_port(struct side *side)
-{
-    struct sockaddr_storage own;
-    int length = sizeof own;
-    if (side->is_unix ||
-        uv_tcp_getsockname(&side->socket.tcp, (struct sockaddr *)&own, &length) < 0)
-        return 0;
-    return port_of(&own);
-}
-
-static void on_dialled(uv_connect_t *dial, int status)
-{
-    struct proxy_link *link = dial->data;
-    if (status == UV_ECANCELED || link->is_over)
-        return;
-    if (status < 0) {
-        dial_failed(link, status);
-        return;
-    }
-    side_connected(&link->server);
-    const struct proxy_hooks *hooks = &link->proxy->hooks;
-    if (hooks->dialled)
-        hooks->dialled(hooks->context, link->owner, own_port(&link->server));
-    flow_push(&link->to_server);
-    flow_run(&link->to_server);
-    flow_start(&link->to_client);
-}
-
-static void start_dial(struct proxy_link *link)
-{
-    const struct address *upstream = &link->proxy->upstream;
-    link->dial.data = link;
-    if (!link->proxy->upstream_is_known) {
-        dial_failed(link, UV_EAI_NONAME);
-    } else if (!upstream->length) {
-        uv_pipe_connect(&link->dial, &link->server.socket.pipe, upstream->path, on_dialled);
-    } else {
-        int error = uv_tcp_connect(&link->dial, &link->server.socket.tcp,
-                                   (const struct sockaddr *)&upstream->storage, on_dialled);
-        if (error)
-            dial_failed(link, error);
-    }
 }
 
 static void insert(struct proxy *proxy, struct proxy_link *link)
@@ -328,6 +275,6 @@ void link_new(struct proxy *proxy)
     }
     if (link->is_over) /* the owner did not want it */
         return;
-    start_dial(link);
+    link_dial(link);
     flow_start(&link->to_server);
 }

@@ -210,6 +210,11 @@ void proxy_take_any_protocol(struct proxy *proxy)
     proxy->takes_any = true;
 }
 
+void proxy_use_tls(struct proxy *proxy, const struct tls *tls)
+{
+    proxy->tls = tls;
+}
+
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream)
 {
     struct failure failure;

@@ -24,6 +24,7 @@ struct proxy_address {
     char host[256]; /* numeric, or a name that getaddrinfo knows; "" when path is used */
     int port;       /* 0 for a listener: any free port */
     char path[108]; /* unix socket, or "" */
+    bool is_tls;    /* rediss:// */
 };
 
 /* A request as it stands in the proxy. Valid until it is answered, dropped, or its reply has gone.
@@ -117,6 +118,10 @@ struct proxy_traffic proxy_traffic(const struct proxy *proxy);
 /* Any protocol may be spoken on links: one whose client does not begin as clients of Redis do, with
  * an array, is relayed unread. */
 void proxy_take_any_protocol(struct proxy *proxy);
+/* What upstreams with TLS are spoken to with: must be said before the first link to one. Keeps tls
+ * until it is closed. */
+struct tls;
+void proxy_use_tls(struct proxy *proxy, const struct tls *tls);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
 /* Who connects from here on is refused (ECONNREFUSED), until proxy_accept(); the port stays the
@@ -182,7 +187,8 @@ uint64_t proxy_link_number(
 const char *
 proxy_link_name(const struct proxy_link *link); /* what CLIENT SETNAME or HELLO said, or "" */
 
-/* Reads "host:port", "port", "[::1]:port", "unix:/path". FAIL_INPUT with what was expected. */
+/* Reads "host:port", "port", "[::1]:port", "unix:/path", each of the first three behind redis:// or
+ * rediss://, too. FAIL_INPUT with what was expected. */
 enum fail proxy_address_read(const char *text, struct proxy_address *address,
                              struct failure *failure);
 /* Is there such a host? FAIL_UNAVAILABLE: why not. */

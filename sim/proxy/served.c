@@ -213,6 +213,7 @@ enum fail served_new(struct served_listener **made, struct serving_listeners *al
         return failure->code;
     }
     all->open++;
+    proxy_use_tls(served->proxy, all->tls);
     served->listen_text = memory_text(row->listen_text);
     served->upstream_text = memory_text(row->upstream_text);
     start_rules(served, row);
@@ -244,6 +245,7 @@ void served_change(struct served_listener *served, struct listener_config *row)
     if (old)
         rules_free(old);
     if (strcmp(served->upstream_text, row->upstream_text) != 0) {
+        proxy_use_tls(served->proxy, served->all->tls);
         proxy_set_upstream(served->proxy, &row->upstream);
         free(served->upstream_text);
         served->upstream_text = memory_text(row->upstream_text);

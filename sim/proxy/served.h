@@ -13,7 +13,8 @@ struct serving_listeners {
     struct log *log; /* NULL: none */
     const struct standalone_options *options;
     struct served_listener *first;
-    int open; /* those that are just closing, too */
+    struct tls *tls; /* once an upstream wanted it */
+    int open;        /* those that are just closing, too */
     bool is_ending;
     void (*all_closed)(void *context); /* when is_ending */
     void *context;

@@ -136,12 +136,25 @@ static void close_old(struct standalone *self)
     }
 }
 
+/* Certificates are read once, when the first upstream wants them. */
+static enum fail prepare_tls(struct standalone *self, const struct proxy_config *config,
+                             struct failure *failure)
+{
+    for (int i = 0; i < config->count && !self->all.tls; i++)
+        if (config->rows[i].upstream.is_tls &&
+            tls_new(&self->all.tls, &self->options->tls, failure))
+            return failure->code;
+    return FAIL_NONE;
+}
+
 /* All or nothing: what cannot be read, or listened to, changes nothing. */
 static enum fail serve_config(struct standalone *self, struct proxy_config *config,
                               struct failure *failure)
 {
     struct served_listener *made[LISTENERS_MAX] = {0};
-    enum fail fail = listen_to_new(self, config, made, failure);
+    enum fail fail = prepare_tls(self, config, failure);
+    if (!fail)
+        fail = listen_to_new(self, config, made, failure);
     self->reads += !fail;
     for (int i = 0; !fail && i < config->count; i++) {
         struct listener_config *row = &config->rows[i];
@@ -256,6 +269,7 @@ enum fail standalone_run(const struct standalone_options *options, struct failur
     }
     if (self->log && log_close(self->log, fail ? NULL : failure) && !fail)
         fail = FAIL_INTERNAL;
+    tls_free(self->all.tls);
     config_free(config);
     free(config);
     free(self);

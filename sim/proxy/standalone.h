@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "proxy/proxy.h"
+#include "proxy/tls.h"
 
 /* Will the client hear the reply? LATER: as far as is known; then heard() says when, or closed()
  * that it did not. */
@@ -35,6 +36,7 @@ struct standalone_options {
     const char *config;            /* file of listeners, instead of these three; or NULL */
     const char *log;               /* file, "-": stderr, or NULL */
     const char *control;           /* unix socket that tells counters, or NULL */
+    struct tls_options tls;        /* of upstreams that are rediss:// */
     uint64_t seed;
     const struct standalone_observer *observer; /* of the only listener; NULL: none */
     /* Called once a listener, when all listen: its name ("": the only one), its address as it was
