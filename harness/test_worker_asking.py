@@ -200,7 +200,7 @@ def test_what_was_learned_of_a_quorum_is_said_and_drawn(tmp_path):
                            "--servers", "3", "--fault", "none,slow-work", "--learn", "--model", str(tmp_path / "model.dot")], cwd=ROOT, text=True, capture_output=True, timeout=600)
     found = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  ")}
     assert "safe" in found["none"] and "overrun only" in found["slow-work"] and found["slow-work"].endswith("confirmed"), done.stdout + done.stderr
-    assert "section: none, up to the learned model (7 ways))" in " ".join(done.stdout.split()), "above the cells"
+    assert "section: none, up to the learned model, k = 7)" in " ".join(done.stdout.split()), "above the cells"
     assert re.search(r"all holds up to the learned model: \d+ classes of histories, .* 200 walks through the model found no difference",
                      " ".join(done.stdout.split()))
     drawn = (tmp_path / "model.dot").read_text()

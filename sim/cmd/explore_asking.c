@@ -331,7 +331,7 @@ static char *classes_words(const struct asking_figures *figures)
     if (figures->learned_ways)
         return memory_format(
             "; all holds up to the learned model: %" PRIu64
-            " classes of histories, in each of which it goes on alike on %d ways "
+            " classes of histories, in each of which it goes on alike on k = %d ways "
             "to the end of its operation and the release behind it (%" PRIu64
             " joined one so); %" PRIu64 " walks through the model found no difference",
             figures->classes, figures->learned_ways, figures->joined, figures->walks);

@@ -252,12 +252,11 @@ bool search_is_same(const struct search_figures *a, const struct search_figures 
 char *search_bounds(const struct search_figures *search)
 {
     const char *section = search_section(search);
-    char *way =
-        search_is_random(search)
-            ? memory_format(", %s search, seed %" PRId64, search->method, search->seed)
-        : search->learned_ways
-            ? memory_format(", up to the learned model (%" PRId64 " ways)", search->learned_ways)
-            : memory_text("");
+    char *way = search_is_random(search)
+                    ? memory_format(", %s search, seed %" PRId64, search->method, search->seed)
+                : search->learned_ways
+                    ? memory_format(", up to the learned model, k = %" PRId64, search->learned_ways)
+                    : memory_text("");
     char *bounds = memory_format(
         "%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64 " server%s, lease of %" PRId64
         " tick%s%s%s%s%s",
