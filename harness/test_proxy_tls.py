@@ -4,13 +4,14 @@ import contextlib
 import os
 import pathlib
 import random
+import signal
 import socket
 import ssl
 import subprocess
 import threading
 
 import pytest
-from conftest import PATIENCE_S, connect, free_port, proxy, read_all, run, server, until
+from conftest import PATIENCE_S, PICKLOCK, connect, free_port, proxy, read_all, run, server, until
 
 
 def openssl(*words):
@@ -91,6 +92,7 @@ wait: command=DEL -> hold until=set
 set: command=SETNX after -> release set
 twice: command=RPUSH -> duplicate
 slow: command=GETSET -> bandwidth 1kB/s
+quiet: command=STRLEN -> silence 50ms
 """
 
 
@@ -114,6 +116,7 @@ def transcript(port, direct, log):
     seen += [end_of(two.sock), direct("GET", "n")]
     one.send("DECR", "n")
     seen += [one("GET", "n"), one("RPUSH", "list", "x"), direct("LLEN", "list"), one("GETSET", "late", "x"), one("GETSET", "late", "y")]
+    seen += [one("STRLEN", "late"), one("STRLEN", "late")]
     for words in (("GET", "short"), ("SET", "half", "x"), ("SETEX", "spoilt", "1", "x")):
         other = Asking(port)
         other.send(*words)
@@ -133,7 +136,7 @@ def test_rules_do_through_tls_what_they_do_without(redis, certs, tmp_path):
         with proxy(plain, *more) if name == "plain" else secured(tls, certs, *more) as (port, _):
             seen.append(transcript(port, direct, log))
     assert seen[0] == seen[1]
-    assert seen[1] == [b"+OK"] * 3 + [b"0123456789"] * 2 + [b":11", b":1", b":1", b":1", b":0", "reset", b"1", b"0", b":1", b":2", b"$-1", b"x",
+    assert seen[1] == [b"+OK"] * 3 + [b"0123456789"] * 2 + [b":11", b":1", b":1", b":1", b":0", "reset", b"1", b"0", b":1", b":2", b"$-1", b"x", b":1", b":1",
                                       b"$10\r\n", b"", b"-ERR Protocol error: invalid bulk length\r\n", b"+noise", b"x", b":0"]
 
 
@@ -148,6 +151,9 @@ def test_bytes_pass_exactly_however_large_and_in_pipelines(redis, certs):
         sender.start()
         assert [ask.reply() for _ in range(3000)] == [b"%d" % i for i in range(3000)]
         sender.join(PATIENCE_S)
+
+
+IS_SANITISED = b"__asan_init" in PICKLOCK.read_bytes() or b"__tsan_init" in PICKLOCK.read_bytes()
 
 
 def peak_kb(process):
@@ -166,7 +172,7 @@ def test_memory_does_not_grow_with_a_value_whose_client_does_not_read(redis, cer
         until(lambda: seen.append(traffic(process)) or seen[-1] == seen[-2] > 0, "it stops to read")
         assert ask.reply() == b"x" * size
         assert ask("SET", "large", b"y" * size) == b"+OK"
-        assert peak_kb(process) < before + 4000
+        assert IS_SANITISED or peak_kb(process) < before + 4000
 
 
 def traffic(process):
@@ -257,6 +263,23 @@ def test_wrong_certificates_are_refused_in_words(redis, certs, ca, more, words):
     trust = ["--tls-ca", certs / f"{ca}.crt"] if ca else []
     with proxy(f"rediss://127.0.0.1:{redis[0]}", *trust, *more) as (port, process):
         assert refused(port, process) == f"picklock: cannot reach 127.0.0.1:{redis[0]}: {words}\n"
+
+
+def test_listeners_of_a_config_and_one_that_changes_to_tls(redis, certs, tmp_path):
+    config = tmp_path / "config"
+    config.write_text(f"[a] listen=127.0.0.1:0 upstream=127.0.0.1:{redis[1]}\n")
+    with subprocess.Popen([PICKLOCK, "proxy", "--config", config, "--tls-ca", certs / "ca.crt"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        port = int(process.stdout.readline().split()[1])
+        old = Asking(port)
+        assert old("PING") == b"+PONG"
+        config.write_text(f"[a] listen=127.0.0.1:0 upstream=rediss://127.0.0.1:{redis[0]}\nloud: command=PING -> answer +LOUD\n")
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr.readline().endswith("anew\n")
+        assert Asking(port)("PING") == old("PING") == b"+LOUD"
+        assert b"laddr=127.0.0.1:%d " % redis[0] in Asking(port)("CLIENT", "INFO") and b"laddr=127.0.0.1:%d " % redis[1] in old("CLIENT", "INFO")
+        process.terminate()
+    assert process.returncode == 0
 
 
 def test_whose_certificate_has_the_name_is_trusted_and_who_skips_that_is_warned(redis, certs):
