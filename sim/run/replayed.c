@@ -42,29 +42,32 @@ static char *difference_words(const struct followed *followed)
     return words;
 }
 
-/* Why nobody can say that the property holds, which the schedule was kept for; NULL: it does. A
- * lock in which no two clients meet breaks nothing between them, whatever is wrong with it. */
-static const char *unjudged(const struct result_row *row, enum property kept)
+static enum verdict verdict_of(const struct result_row *row, enum property kept)
 {
-    if (property_needs_two(kept) && result_is_vacuous(row))
-        return "no two clients met at the lock";
     for (int i = 0; i < row->properties_count; i++)
-        if (row->properties[i].property == kept && row->properties[i].verdict == VERDICT_HOLDS)
-            return NULL;
-    return "it was not judged";
+        if (row->properties[i].property == kept)
+            return row->properties[i].verdict;
+    return VERDICT_NOT_APPLICABLE;
 }
 
+/* A lock in which no two clients meet breaks nothing between them, whatever is wrong with it. What
+ * is violated and does not count (an overrun) is told as it stands. */
 void replayed_judge(struct result_row *row, const struct schedule *schedule)
 {
     if (!schedule->has_property || row->as_expected != AS_EXPECTED_NONE || row->error ||
         row->not_applicable)
         return;
-    const char *why = unjudged(row, schedule->property);
-    if (why)
-        row->error = memory_format("the schedule was kept for %s: %s",
-                                   property_name(schedule->property), why);
-    else
+    const enum property kept = schedule->property;
+    const enum verdict verdict = verdict_of(row, kept);
+    const bool nobody_meets = property_needs_two(kept) && result_is_vacuous(row);
+    if (verdict == VERDICT_VIOLATED)
+        return;
+    if (verdict == VERDICT_HOLDS && !nobody_meets)
         row->as_expected = AS_EXPECTED_YES;
+    else
+        row->error =
+            memory_format("the schedule was kept for %s: %s", property_name(kept),
+                          nobody_meets ? "no two clients met at the lock" : "it was not judged");
 }
 
 /* What is held, and what is found and does not count. NULL: nothing is held. */
