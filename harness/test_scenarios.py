@@ -43,6 +43,18 @@ def test_every_scheme_is_spoken_about():
     assert spoken == {scheme["name"] for scheme in listed("schemes")}
 
 
+def test_the_table_of_what_faults_of_servers_break(picklock):
+    """Each scenario there has a scheme that breaks the property, and one that keeps it."""
+    text = (ROOT / "scenarios" / "README.md").read_text().split("## Faults of servers")[1].split("\n## ")[0]
+    rows = [[cell.strip().strip("`") for cell in line.split("|")[2:6]] for line in text.splitlines() if line.count("`") == 8]
+    paths = {scenario["name"]: scenario["path"] for scenario in SCENARIOS}
+    ran = picklock("run", "--on", "sim", *(paths[row[0]] for row in rows), "--json", "-")
+    verdicts = {(row["scenario"], row["scheme"], p["property"]): p["verdict"] for row in ran.json["results"] for p in row["properties"]}
+    assert len(rows) == 16
+    for scenario, name, breaks, keeps in rows:
+        assert [verdicts[scenario, scheme, name] for scheme in (breaks, keeps)] == ["violated", "holds"], (scenario, name)
+
+
 def test_naive_and_safe_stand_side_by_side(picklock):
     """The scenario that the project is for: the naive release deletes another's lock, the safe one does not."""
     ran = picklock("run", "--scheme", "set-nx-ex-del,set-nx-px-cad",

@@ -137,7 +137,6 @@ ACKNOWLEDGED = WAITING.replace("return bool(self.redis.set(self.settings.key, se
         return self.redis.wait(1, 100) >= 1 or not self.release()""")
 CUT = "server 1's replica is cut off"
 HEARS_WAIT = ["A's WAIT reaches server 1", "A hears WAIT from server 1"]
-FAILS_OVER = ["server 1 fails over", *B_IS_REFUSED]
 
 
 def acknowledged(picklock, worker, tmp_path, *choices, text=ACKNOWLEDGED):
@@ -145,8 +144,9 @@ def acknowledged(picklock, worker, tmp_path, *choices, text=ACKNOWLEDGED):
 
 
 def test_a_replica_that_is_in_step_acknowledges_at_once(picklock, worker, tmp_path):
-    """And when it takes the server's place, it refuses the next one."""
-    ran = acknowledged(picklock, worker, tmp_path, *A_HOLDS, *HEARS_WAIT, CUT, *FAILS_OVER)
+    """And when a sentinel puts it in the server's place, it refuses the next one."""
+    promoted = "server 1's sentinel promotes the replica"
+    ran = acknowledged(picklock, worker, tmp_path, *A_HOLDS, *HEARS_WAIT, CUT, promoted, *B_IS_REFUSED)
     assert ran.status == 0 and ran.out.count(": it has the lock") == 1 and "time passes" not in ran.out, ran
 
 

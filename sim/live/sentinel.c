@@ -23,7 +23,8 @@
 enum {
     WAIT_S = 30,
     LOOK_MS = 5,
-    DOWN_MS = 2000, /* a primary that has said nothing for so long is down, by its clock */
+    DOWN_MS = 1000, /* a primary that has said nothing for so long is down, by its clock */
+    RETRY_MS = 30000,
     GAINS_US = 7000000,
     SECOND_US = 1000000
 };
@@ -188,9 +189,16 @@ static void set_patience(redisContext *control)
     (void)control_do(control, &ignored, "SENTINEL DEBUG tilt-trigger 1000000 tilt-period 1");
 }
 
-static enum fail promote(const struct vigil *vigil, struct process *primary,
-                         struct failure *failure)
+/* It may have found the replica slow just then: it tries again, after twice this time. Not before:
+ * it would correct a replica whose primary is, as it sees it, a proxy. */
+static enum fail let_retry(redisContext *control, struct failure *failure)
 {
+    return control_do(control, failure, "SENTINEL SET " GROUP " failover-timeout %d", RETRY_MS);
+}
+
+static enum fail promote(const struct vigil *vigil, int number, struct failure *failure)
+{
+    struct process *primary = &vigil->servers->rows[number].process;
     bool knows_it_already = false;
     enum fail fail = wait_until(vigil, is_ready, "answered", failure);
     if (fail)
@@ -201,9 +209,13 @@ static enum fail promote(const struct vigil *vigil, struct process *primary,
         fail = names_replica(vigil, &knows_it_already, failure);
     if (!fail && knows_it_already)
         fail = failure_set(failure, FAIL_UNKNOWN, "it promoted before the primary was killed");
+    if (!fail)
+        fail = servers_before_promotion(vigil->servers, number, failure);
     if (fail)
         return fail;
     process_kill(primary);
+    if (let_retry(vigil->sentinel->control, failure))
+        return FAIL_UNAVAILABLE;
     return wait_until(vigil, names_replica, "promoted the replica", failure);
 }
 
@@ -234,11 +246,9 @@ enum fail servers_failover_by_sentinel(struct servers *servers, int number, stru
     struct server *server = &servers->rows[number];
     struct process sentinel = {0};
     const struct vigil vigil = {servers, &sentinel, &server->replica};
-    if (servers_before_promotion(servers, number, failure))
-        return failure->code;
     enum fail fail = start(servers, &sentinel, server->process.port, failure);
     if (!fail)
-        fail = promote(&vigil, &server->process, failure);
+        fail = promote(&vigil, number, failure);
     process_kill(&sentinel);
     if (fail && leave_row(servers, server, failure))
         return FAIL_UNAVAILABLE;
