@@ -12,6 +12,7 @@ for turn in 1 2 3; do
 done
 part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"
 part "asked: clocks"     env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_clocks"
+part "asked: extends"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_extend"
 part "asked: classes"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_classes"
 part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
 part "TLS: silent server" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_proxy_tls.py

@@ -211,7 +211,7 @@ enum asking_extend asking_extend(const struct asking *asking)
         return EXTEND_IS_NO_PROMISE;
     if (asking->program->skips_extend)
         return EXTEND_IS_SKIPPED;
-    return asking->servers > 1 ? EXTEND_OF_SEVERAL : EXTEND_IS_ASKED;
+    return EXTEND_IS_ASKED;
 }
 
 int asking_lease_ticks(const struct asking *asking)

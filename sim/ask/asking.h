@@ -69,8 +69,8 @@ void asking_free(struct asking *asking); /* NULL is fine */
 struct subject *asking_subject(struct asking *asking);
 int asking_lease_ticks(const struct asking *asking);
 
-/* Is it asked to extend, once in each hold? Where it promises that; of one server alone. */
-enum asking_extend { EXTEND_IS_NO_PROMISE, EXTEND_IS_ASKED, EXTEND_IS_SKIPPED, EXTEND_OF_SEVERAL };
+/* Is it asked to extend, once in each hold? Where it promises that. */
+enum asking_extend { EXTEND_IS_NO_PROMISE, EXTEND_IS_ASKED, EXTEND_IS_SKIPPED };
 enum asking_extend asking_extend(const struct asking *asking);
 
 /* Before a search, with its faults and attempts. What a worker does behind an attempt is compared

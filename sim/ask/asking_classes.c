@@ -28,7 +28,8 @@ struct told_by_servers {
     int phases_count, counts[SERVERS_MAX];
     uint32_t phase;
     uint32_t asked[SERVERS_MAX]; /* the command that a server has yet to answer; 0: none */
-    bool is_acquiring, holds;
+    enum happening operation;    /* that it was asked for last */
+    bool holds;
     bool forgets; /* what a server said before it was sent another command */
     bool is_met[SERVERS_MAX];
 };
@@ -59,10 +60,10 @@ static void hear(struct told_by_servers *told, const struct history_edge *edge,
     heard.jumped = edge->jumped;
     if (!is_of_server(edge) || edge->elapsed != ELAPSED_ANY)
         told->phases[told->phases_count++] = heard;
-    if (edge->happening == HAPPENS_ACQUIRE || edge->happening == HAPPENS_RELEASE)
-        told->is_acquiring = edge->happening == HAPPENS_ACQUIRE;
+    if (happening_asks((enum happening)edge->happening))
+        told->operation = (enum happening)edge->happening;
     if (step->has_ended)
-        told->holds = told->is_acquiring && step->answer == ANSWER_OK;
+        told->holds = history_holds(told->holds, told->operation, step->answer);
     if (step->has_notice)
         told->holds = false;
     for (int s = 0; s < SERVERS_MAX; s++) {
@@ -145,7 +146,7 @@ static void put_learned(const struct asking *asking, struct class_key *key, uint
     const struct remembered_step *step = &asking->worker.answers[node - 1];
     const uint32_t now[] = {row, (uint32_t)(step->timer_us / asking->tick_us),
                             step->has_moment | step->is_asked * 2u | told->holds * 4u |
-                                told->is_acquiring * 8u};
+                                (unsigned)told->operation * 8u};
     put(key, now, sizeof now);
     for (int i = 0; i < asking->servers; i++) {
         const uint32_t server[] = {told->asked[place[i]], told->is_met[place[i]]};
@@ -189,7 +190,8 @@ static enum fail does_commute(struct asking *asking, uint32_t node, const struct
     struct told_by_servers first;
     *does = read_history(asking, it->node, false, &first) &&
             is_same_now(asking, node, told, it, &first);
-    return *does ? asking_compare_ways(asking, node, it, told->asked, told->holds, does, failure)
+    return *does ? asking_compare_ways(asking, node, it, told->asked, told->holds, told->operation,
+                                       does, failure)
                  : FAIL_NONE;
 }
 
@@ -244,12 +246,12 @@ static enum fail learn(struct asking *asking, uint32_t node, const struct told_b
     uint8_t turned[SERVERS_MAX] = {0};
     uint32_t other;
     *are_alike = true;
-    if (asking_learn_row(asking, node, place, told->asked, told->holds, told->is_acquiring, row,
+    if (asking_learn_row(asking, node, place, told->asked, told->holds, told->operation, row,
                          failure))
         return failure->code;
     if (!asking->is_even_handed || !turn_alike(asking, told, place, turned))
         return FAIL_NONE;
-    if (asking_learn_row(asking, node, turned, told->asked, told->holds, told->is_acquiring, &other,
+    if (asking_learn_row(asking, node, turned, told->asked, told->holds, told->operation, &other,
                          failure))
         return failure->code;
     *are_alike = other == *row;

@@ -180,19 +180,29 @@ static enum fail take_and_release(struct twins *pair, int32_t ticks, struct fail
     return fail ? fail : end_operation(pair, &told, failure);
 }
 
+/* What it holds is extended; *holds: it has it still. */
+static enum fail extend(struct twins *pair, struct remembered_step *told, bool *holds,
+                        struct failure *failure)
+{
+    const enum fail fail = operate(pair, HAPPENS_EXTEND, told, failure);
+    *holds = !fail && told->has_ended && history_holds(true, HAPPENS_EXTEND, told->answer);
+    return fail;
+}
+
 /* Granted, extended and released. */
 static enum fail take_and_extend(struct twins *pair, int32_t ticks, struct failure *failure)
 {
     struct remembered_step told;
+    bool holds;
     (void)ticks;
     set_servers(pair, nothing);
     if (operate(pair, HAPPENS_ACQUIRE, &told, failure))
         return failure->code;
     if (!told.has_ended || told.answer != ANSWER_OK)
         return FAIL_NONE;
-    if (operate(pair, HAPPENS_EXTEND, &told, failure))
+    if (extend(pair, &told, &holds, failure))
         return failure->code;
-    return operate(pair, HAPPENS_RELEASE, &told, failure);
+    return holds ? operate(pair, HAPPENS_RELEASE, &told, failure) : FAIL_NONE;
 }
 
 typedef enum fail take_once(struct twins *pair, int32_t ticks, struct failure *failure);
@@ -312,33 +322,37 @@ enum fail asking_found(struct asking *asking, struct kept *found, struct failure
     return FAIL_NONE;
 }
 
-static enum fail go_on(struct twins *pair, bool holds, struct failure *failure)
+/* operation: that it was asked for last; extends: what it holds it extends before it releases. */
+static enum fail go_on(struct twins *pair, bool holds, enum happening operation, bool extends,
+                       struct failure *failure)
 {
     struct remembered_step told = pair->asking->worker.answers[pair->node - 1];
     enum fail fail = FAIL_NONE;
     if (told.is_asked) {
-        const bool had_ended = told.has_ended;
         fail = end_operation(pair, &told, failure);
-        holds = told.has_ended && !had_ended && told.answer == ANSWER_OK && !holds;
+        holds = told.has_ended && history_holds(holds, operation, told.answer);
     } else if (!holds) {
         fail = operate(pair, HAPPENS_ACQUIRE, &told, failure);
         holds = told.has_ended && told.answer == ANSWER_OK;
     }
+    if (!fail && holds && extends)
+        fail = extend(pair, &told, &holds, failure);
     return !fail && holds ? operate(pair, HAPPENS_RELEASE, &told, failure) : fail;
 }
 
 enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct history_class *it,
-                              const uint32_t *asked, bool holds, bool *is_same,
-                              struct failure *failure)
+                              const uint32_t *asked, bool holds, enum happening operation,
+                              bool *is_same, struct failure *failure)
 {
+    const int ways = asking_extend(asking) == EXTEND_IS_ASKED ? 8 : 4;
     static const uint8_t same[SERVERS_MAX] = {0, 1, 2, 3, 4, 5, 6};
     struct twins held;
     *is_same = true;
     if (hold(asking, &held, failure))
         return failure->code;
-    for (int way = 0; way < 4 && *is_same; way++) {
+    for (int way = 0; way < ways && *is_same; way++) {
         /* First the one that was there before goes alone: then it need not be set back. */
-        const bool is_alone = way % 2 == 0, is_taken = way / 2 == 1;
+        const bool is_alone = way % 2 == 0, is_taken = way / 2 % 2, extends = way / 4;
         struct twins pair = {.asking = asking, .node = node, .fresh = it->node, .name = it->name};
         if (!is_taken)
             set_servers(&pair, (struct kept){.value = KEPT_ABSENT, .left = NO_TICKS});
@@ -350,7 +364,7 @@ enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct
         }
         for (int s = 0; s < asking->servers; s++)
             pair.asked[is_alone ? it->name[s] : s] = asked[s];
-        const enum fail fail = go_on(&pair, holds, failure);
+        const enum fail fail = go_on(&pair, holds, operation, extends, failure);
         if (fail && !pair.have_differed)
             return fail;
         if (fail) { /* then they are two */
@@ -368,7 +382,7 @@ struct opening {
     bool is_first_taken, are_others_taken, is_first_lost;
 };
 
-/* An attempt there, and its release; *node: the history behind it. */
+/* An attempt there, an extend where it can, and its release; *node: the history behind it. */
 static enum fail play(struct asking *asking, const struct opening *opening, uint32_t *node,
                       struct failure *failure)
 {
@@ -381,7 +395,10 @@ static enum fail play(struct asking *asking, const struct opening *opening, uint
         pair.kept[s] =
             (s ? opening->are_others_taken : opening->is_first_taken) ? held.kept[s] : free;
     enum fail fail = operate(&pair, HAPPENS_ACQUIRE, &told, failure);
-    if (!fail && told.has_ended && told.answer == ANSWER_OK)
+    bool holds = !fail && told.has_ended && told.answer == ANSWER_OK;
+    if (holds && asking_extend(asking) == EXTEND_IS_ASKED)
+        fail = extend(&pair, &told, &holds, failure);
+    if (!fail && holds)
         fail = operate(&pair, HAPPENS_RELEASE, &told, failure);
     *node = pair.node;
     return fail;
@@ -413,76 +430,5 @@ enum fail asking_measure_servers(struct asking *asking, struct failure *failure)
         is_same = is_same_in_other_places(asking, node);
     }
     asking->is_even_handed = is_same;
-    return FAIL_NONE;
-}
-
-/* --- connections that break while nothing is waited for on them --- */
-
-static int64_t timer_at(const struct asking *asking, uint32_t node)
-{
-    return node == NODE_ROOT ? TIME_NEVER : asking->worker.answers[node - 1].timer_us;
-}
-
-bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
-                            const struct remembered_step *told)
-{
-    const int64_t before_us = timer_at(asking, edge->from);
-    const int64_t passed_us =
-        edge->elapsed > 0 ? edge->elapsed * asking->tick_us / ELAPSED_EACH : 0;
-    if (before_us == TIME_NEVER || told->timer_us == TIME_NEVER)
-        return before_us != told->timer_us;
-    return told->timer_us != (before_us > passed_us ? before_us - passed_us : 0);
-}
-
-static enum fail minds(const struct asking *asking, uint32_t node, struct failure *failure)
-{
-    char text[600];
-    return failure_set(failure, FAIL_UNKNOWN,
-                       "after \"%s\" the worker minds that its idle connection broke: that is not "
-                       "decided by asking yet",
-                       worker_asker_tell(&asking->worker, node, text, sizeof text));
-}
-
-enum fail asking_check_cut(const struct asking *asking, const struct history_edge *edge,
-                           const struct remembered_step *told, struct failure *failure)
-{
-    const bool was_asked =
-        edge->from != NODE_ROOT && asking->worker.answers[edge->from - 1].is_asked;
-    bool does_more = told->has_ended || told->has_notice || told->is_asked != was_asked;
-    for (int s = 0; s < asking->servers; s++)
-        does_more |= told->sent[s].command != 0;
-    return does_more ? minds(asking, edge->from, failure) : FAIL_NONE;
-}
-
-static enum fail compare_with_cut(struct asking *asking, const struct history_edge *edge,
-                                  int server, struct failure *failure)
-{
-    struct remembered_step cut, told, behind;
-    const struct history_edge breaks = {.from = edge->from,
-                                        .happening = HAPPENS_CUT,
-                                        .server = (uint32_t)server,
-                                        .elapsed = ELAPSED_ANY};
-    struct history_edge after = *edge;
-    if (history_ask(&asking->worker, &breaks, &cut, failure) ||
-        asking_check_cut(asking, &breaks, &cut, failure))
-        return failure->code;
-    /* The search follows it then. */
-    if (asking_is_moved_by_cut(asking, &breaks, &cut))
-        return FAIL_NONE;
-    after.from = cut.node;
-    if (history_ask(&asking->worker, edge, &told, failure) ||
-        history_ask(&asking->worker, &after, &behind, failure))
-        return failure->code;
-    return remembered_is_same(&told, &behind) ? FAIL_NONE : minds(asking, edge->from, failure);
-}
-
-enum fail asking_compare_cut(struct asking *asking, const struct history_edge *edge,
-                             struct failure *failure)
-{
-    const unsigned waits =
-        edge->from == NODE_ROOT ? 0 : asking->worker.answers[edge->from - 1].waits;
-    for (int s = 0; s < asking->servers && asking->expects_cuts; s++)
-        if (!(waits >> s & 1) && compare_with_cut(asking, edge, s, failure))
-            return failure->code;
     return FAIL_NONE;
 }

@@ -121,39 +121,53 @@ static enum fail end_operation(struct way_goer *walker, bool is_first_lost,
     return fail;
 }
 
-/* The operation under way, or a next one, and the release behind it. */
+static enum fail operate(struct way_goer *walker, enum happening operation,
+                         struct remembered_step *told, struct failure *failure)
+{
+    return tell(walker, (struct history_edge){.happening = operation}, told, failure)
+               ? failure->code
+               : end_operation(walker, false, told, failure);
+}
+
+/* The operation under way, or a next one, and the release behind it; extends: what it holds it
+ * extends before. */
 static enum fail go(struct way_goer *walker, const struct way *way, const struct kept *found,
-                    bool holds, bool is_acquiring, struct failure *failure)
+                    bool holds, enum happening operation, bool extends, struct failure *failure)
 {
     struct remembered_step told = walker->asking->worker.answers[walker->node - 1];
     enum fail fail = FAIL_NONE;
-    const bool takes = told.is_asked ? is_acquiring : !holds;
-    if (!told.is_asked)
-        fail = tell(walker,
-                    (struct history_edge){.happening = holds ? HAPPENS_RELEASE : HAPPENS_ACQUIRE},
-                    &told, failure);
+    const bool was_asked = told.is_asked;
+    if (!was_asked) {
+        operation = !holds ? HAPPENS_ACQUIRE : extends ? HAPPENS_EXTEND : HAPPENS_RELEASE;
+        fail = tell(walker, (struct history_edge){.happening = operation}, &told, failure);
+    }
     const int first = first_asked(walker);
     for (int s = 0; s < walker->asking->servers; s++)
         walker->kept[s] = found[s == first && way->first != LOST ? way->first : way->others];
     if (!fail)
         fail = end_operation(walker, way->first == LOST, &told, failure);
-    if (!fail && takes && told.has_ended && told.answer == ANSWER_OK)
-        fail = tell(walker, (struct history_edge){.happening = HAPPENS_RELEASE}, &told, failure);
-    return fail ? fail : end_operation(walker, false, &told, failure);
+    holds = told.has_ended && history_holds(holds, operation, told.answer);
+    if (!fail && holds && extends && operation == HAPPENS_ACQUIRE) {
+        fail = operate(walker, HAPPENS_EXTEND, &told, failure);
+        holds = told.has_ended && history_holds(holds, HAPPENS_EXTEND, told.answer);
+    }
+    return !fail && holds ? operate(walker, HAPPENS_RELEASE, &told, failure) : fail;
 }
 
 enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *place,
-                           const uint32_t *asked, bool holds, bool is_acquiring, uint32_t *row,
-                           struct failure *failure)
+                           const uint32_t *asked, bool holds, enum happening operation,
+                           uint32_t *row, struct failure *failure)
 {
     struct kept found[WAY_KEPT_COUNT];
+    const int variants =
+        asking_extend(asking) == EXTEND_IS_ASKED ? 2 : 1; /* without an extend, and with one */
     *row = 0;
     if (asking_found(asking, found, failure))
         return failure->code;
-    for (int i = 0; i < asking->classes.learns; i++) {
+    for (int i = 0; i < asking->classes.learns * variants; i++) {
         struct way_goer walker = {.asking = asking, .node = node, .row = *row, .place = place};
         memcpy(walker.asked, asked, sizeof walker.asked);
-        if (go(&walker, &ways[i], found, holds, is_acquiring, failure))
+        if (go(&walker, &ways[i / variants], found, holds, operation, i % variants, failure))
             return failure->code;
         *row = walker.row;
     }

@@ -82,8 +82,8 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
 /* *row: the number of all that the worker does from that history on, on each of the ways, with its
  * servers in these places: equal for equal. The others as of asking_compare_ways(). */
 enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *place,
-                           const uint32_t *asked, bool holds, bool is_acquiring, uint32_t *row,
-                           struct failure *failure);
+                           const uint32_t *asked, bool holds, enum happening operation,
+                           uint32_t *row, struct failure *failure);
 /* So many histories through the learned model, each as far as that was searched: the worker is
  * asked for all of it, from the beginning. FAIL_UNKNOWN: it does something else. */
 enum fail asking_walk(struct asking *asking, int walks, struct failure *failure);
@@ -95,12 +95,12 @@ enum fail asking_found(struct asking *asking, struct kept *found, struct failure
 void asking_classes_free(struct classes *classes);
 
 /* Does it go on from that history as from the first one of its class? asked: commands that servers
- * have yet to answer; holds: it has the lock. Both are answered as servers would where nothing is,
- * and where others have the lock, until the operation ends, and the release behind it.
- * FAIL_UNKNOWN: they could not be asked. */
+ * have yet to answer; holds: it has the lock; operation: that it was asked for last. Both are
+ * answered as servers would where nothing is, and where others have the lock, until the operation
+ * ends, and the release behind it. FAIL_UNKNOWN: they could not be asked. */
 enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct history_class *it,
-                              const uint32_t *asked, bool holds, bool *is_same,
-                              struct failure *failure);
+                              const uint32_t *asked, bool holds, enum happening operation,
+                              bool *is_same, struct failure *failure);
 
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);

@@ -389,9 +389,8 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
                     struct remembered_step *told, bool *reads_clock, struct failure *failure)
 {
     const uint64_t reads = clock_reads(asker, seat), of_wall = wall_reads(seat);
-    const bool was_asked =
-        edge->happening == HAPPENS_ACQUIRE || edge->happening == HAPPENS_RELEASE ||
-        edge->happening == HAPPENS_EXTEND || session_is_asked(seat->session, seat->client);
+    const bool was_asked = happening_asks((enum happening)edge->happening) ||
+                           session_is_asked(seat->session, seat->client);
     *told = (struct remembered_step){.timer_us = TIME_NEVER};
     if (make_happen(asker, seat, edge, failure) || take_commands(asker, seat, told, failure))
         return failure->code;

@@ -36,6 +36,21 @@ enum {
     EXECUTIONS_MAX = 20000
 };
 
+/* It is asked for an operation. */
+static inline bool happening_asks(enum happening happening)
+{
+    return happening == HAPPENS_ACQUIRE || happening == HAPPENS_RELEASE ||
+           happening == HAPPENS_EXTEND;
+}
+
+/* Has it the lock when that operation has ended so? Who is told nothing knows what it knew. */
+static inline bool history_holds(bool held, enum happening operation, unsigned answer)
+{
+    if (operation == HAPPENS_EXTEND)
+        return held && answer != ANSWER_NOT_OK;
+    return operation == HAPPENS_ACQUIRE && answer == ANSWER_OK;
+}
+
 struct history_edge {
     uint32_t from; /* a node */
     uint32_t happening;

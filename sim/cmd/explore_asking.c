@@ -348,7 +348,6 @@ static const char *const extend_words[] = {
     [EXTEND_IS_NO_PROMISE] = "",
     [EXTEND_IS_ASKED] = "", /* its bounds say so */
     [EXTEND_IS_SKIPPED] = " It is not asked to extend (--no-extend).",
-    [EXTEND_OF_SEVERAL] = " How it extends is not asked of several servers (--search random).",
 };
 
 void explore_asking_note(struct results *results, const struct explore_asking *asking,

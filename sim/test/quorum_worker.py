@@ -1,4 +1,4 @@
-"""quorum_worker.py [uneven|first|last|tidy|picky|wall] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
+"""quorum_worker.py [uneven|first|last|tidy|picky|wall|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
 are counted as they come. uneven: the first of the servers counts twice; first, last: the first, the last answer does; tidy: it deletes where it was granted
 the lock alone; picky: where all had granted it, all must know it at its release; wall: its wall clock says how old the
 lock is. Standard library only."""
@@ -86,5 +86,21 @@ class Redlock(picklock_worker.Worker):
         return self.is_majority(said.count(YES))
 
 
+class Extending(Redlock):
+    """Its lease can be had anew: of a majority of the servers. anybodys: it does not look whose lock that is; in-words: it asks nobody."""
+
+    promises = [*Redlock.promises, "extends"]
+
+    def extend(self):
+        if sys.argv[2:] == ["in-words"]:
+            return True
+        lengthen = "redis.call('pexpire',KEYS[1],ARGV[2])"
+        script = f"return {lengthen}" if sys.argv[2:] == ["anybodys"] else COMPARE_DELETE.replace("redis.call('del',KEYS[1])", lengthen)
+        said = self.ask_all("EVAL", script, 1, self.key, self.token, self.ttl_ms)
+        if not self.is_majority(said.count(YES)) and not self.is_majority(said.count(NO)):
+            raise RuntimeError("no majority answered")
+        return self.is_majority(said.count(YES))
+
+
 if __name__ == "__main__":
-    sys.exit(picklock_worker.run(Redlock))
+    sys.exit(picklock_worker.run(Extending if sys.argv[1:2] == ["extending"] else Redlock))

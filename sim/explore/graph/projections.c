@@ -73,6 +73,7 @@ static struct client_state projected(const struct client_state *whole, int serve
         projection.messages[projection.count++].server = 0;
     }
     projection.deleted = whole->deleted >> server & 1;
+    projection.extended = whole->extended >> server & 1;
     projection.overtaken = whole->overtaken >> server & 1;
     projection.refused = whole->refused >> server & 1;
     projection.silent = whole->silent >> server & 1;
