@@ -249,18 +249,15 @@ def compiled(source, made, *more):
     return subprocess.run(["cc", *FLAGS, *more, "-c", "-o", made, source], text=True, capture_output=True)
 
 
-def build_tests(folder, programs):
+def build_tests(folder, pool, programs):
     """The tests, and the schemes with planted bugs that they use, as objects."""
     objects = {program: folder / f"{program}.o" for program in programs}
-    for program, made in objects.items():
-        done = compiled(ROOT / "sim" / "test" / f"{program}.c", made)
+    sources = {made: ROOT / "sim" / "test" / f"{program}.c" for program, made in objects.items()}
+    mutants = {folder / f"mutant-{source.stem}.o": source for source in sorted((ROOT / "sim" / "test" / "mutants").glob("*.c"))}
+    for done in pool.map(lambda one: compiled(one[1], one[0]), {**sources, **mutants}.items()):
         if done.returncode:
             sys.exit(done.stderr)
-    mutants = []
-    for source in sorted((ROOT / "sim" / "test" / "mutants").glob("*.c")):
-        mutants.append(folder / f"mutant-{source.stem}.o")
-        compiled(source, mutants[-1])
-    return objects, mutants
+    return objects, [*mutants]
 
 
 def failures(folder, name, program, objects, mutants, more=()):
@@ -306,9 +303,9 @@ def main():
     chosen = sorted(GUARDS, key=lambda guard: hashlib.sha256(repr(guard).encode()).hexdigest())[:sample]
     with tempfile.TemporaryDirectory() as made, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         folder = pathlib.Path(made)
-        objects, mutants = build_tests(folder, {guard[3] for guard in chosen})
-        for program in objects:
-            if failures(folder, program, program, objects, mutants) != set():
+        objects, mutants = build_tests(folder, pool, {guard[3] for guard in chosen})
+        for program, failed in zip(objects, pool.map(lambda program: failures(folder, program, program, objects, mutants), objects)):
+            if failed != set():
                 sys.exit(f"mutations_guards.py: {program} fails, or does not end, with every guard in its place")
         wrong = list(filter(None, pool.map(lambda it: judge(folder, objects, mutants, it[1], it[0]), enumerate(chosen))))
     for line in wrong:

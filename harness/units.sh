@@ -3,7 +3,8 @@
 # What fails is printed; at the end stand the five that took longest, how many passed, and in what time.
 set -uo pipefail
 build=${BUILD:-build}
-first="test_mutants test_asking test_explore_walks test_lower_bound test_partial_order test_live_stress test_minimal_faults test_successor_cache test_opaque"
+first="test_live_stress_outages test_mutants test_asking test_asking_classes test_random test_live_stress test_explore_walks test_lower_bound test_partial_order
+       test_explore_sections test_live_stress_aimed test_live_stress_ends test_asking_clocks test_fallback test_minimal_faults test_successor_cache test_opaque"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
