@@ -348,6 +348,19 @@ def test_a_sentinel_that_is_none(picklock, tmp_path, does, status, says):
     assert ran.status == status and says in " ".join((ran.out + ran.err).split()), ran
 
 
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="waits for half a minute")
+def test_a_sentinel_that_promotes_nobody(picklock, tmp_path):
+    """It never finds the primary down: unknown, and the next run has a server again."""
+    wrapper = tmp_path / "wrapper"
+    patient = 'sed -i "s/^\\(sentinel down-after-milliseconds lock\\) .*/\\1 1000000000/" "$1"'
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *--sentinel*) {patient};; esac\nexec redis-server "$@"\n')
+    wrapper.chmod(0o755)
+    ran = picklock("run", "scenarios/sentinel-fence.yaml", "scenarios/failover-fence.yaml", "--redis-server", wrapper, "--json", "-")
+    by_name = {(row["scenario"], row["scheme"]): row["verdict"] for row in ran.json["results"]}
+    assert by_name["sentinel-fence", "fenced"] == "unknown" and "it has not promoted the replica after 30 s" in json.dumps(ran.json), ran
+    assert by_name["failover-fence", "set-nx-px-cad"] == "violated" and all(row["as_expected"] for row in ran.json["results"][1:]) and ran.status == 2
+
+
 @pytest.mark.parametrize("name", ['quo"te', "back\\slash", "line\nend", "sp ace", "co:lon", "dol$LIBlar", "\xe4\u2713"])
 def test_an_odd_folder_for_temporary_files(picklock, tmp_path, name):
     """The expired lease proves that the server's clock is steered, too."""
