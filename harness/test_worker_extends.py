@@ -37,9 +37,9 @@ SHORT = {"good", "blind", "says so"}
 
 @pytest.fixture
 def extending(picklock, tmp_path):
-    def explore(how, faults, *options, promises='["expiry", "extends", "token"]'):
+    def explore(how, faults, *options, promises='["expiry", "extends", "token"]', more=""):
         text = PLAIN.replace('["expiry"]', promises).replace(PLAIN_RELEASE, compared("DEL"))
-        (tmp_path / "my_lock.py").write_text(f"{text}\n    def extend(self):\n        return {how}\n{RUN}")
+        (tmp_path / "my_lock.py").write_text(f"{text}\n    def extend(self):\n        return {how}\n{more}{RUN}")
         done = picklock("explore", "--worker", f"{PYTHON} '{tmp_path / 'my_lock.py'}'", "--clients", "2", "--rounds", "1",
                         "--fault", ",".join(faults), "--json", tmp_path / "results.json", *options)
         return done, {row["fault"]: row for row in json.loads((tmp_path / "results.json").read_text())["results"]}
@@ -69,6 +69,18 @@ def test_what_extends_wrongly_is_found_by_asking_as_by_running(extending, name):
         # By asking the strike of a fault is a step of its own.
         assert {key: found["witness_steps"] for key, found in violated(rows[fault]).items()} == \
             {key: found["witness_steps"] - found["faults"] for key, found in asked[fault].items()}, fault
+
+
+def test_who_was_told_that_it_extended_counts_on_a_whole_lease(extending):
+    """Its key ends after three tenths of one, and only where that is longer than what was left: nothing but the new lease makes that an early end."""
+    done, rows = extending("self.grow()", ["slow-work"], "--no-cache", "--lease-ticks", "4", more="""
+    def grow(self):
+        if self.ask("PEXPIRE", self.settings.key, self.settings.ttl_ms * 3 // 10, "GT") != b":1\\r\\n":
+            raise RuntimeError("it has longer than that")
+        return True
+""")
+    found = violated(rows["slow-work"])
+    assert found["lease-exclusion", "short-ttl"]["confirmed"], done
 
 
 def test_who_does_not_promise_it_is_not_asked_to_extend(extending):
