@@ -20,7 +20,7 @@ NODE = f"node {shlex.quote(str(EXAMPLES / 'redlock_npm.js'))}"
 MODULES = PICKLOCK.parent / "workers" / "node_modules"  # harness/setup.sh workers
 FAULTS = ("slow-work,stall,late-request,late-reply,lose-request,lose-reply,duplicate,answer-error,crash,client-clock,server-clock,"
           "client-drift,server-drift,restart-empty,failover,evict,flush-scripts,silent-server").split(",")
-OPEN = {"restart-empty", "failover", "silent-server"}  # of a quorum: it minds its idle connections, or has too many histories
+OPEN = {"restart-empty", "failover", "silent-server"}  # of a quorum: too many histories
 ONCE = ("--clients", "2", "--rounds", "1")
 TWICE, THREE = ("--clients", "2", "--rounds", "2"), ("--clients", "3", "--rounds", "1")
 SCHEDULES, FEWER = 10000, 20

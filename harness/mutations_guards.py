@@ -242,6 +242,8 @@ GUARDS = [
      "{row, (uint32_t)", "{row * 0, (uint32_t)"),
     ("M2", ASKING, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
      "(void)asking_walk(asking, LEARNED_WALKS, &asking->failure);", ";"),
+    ("M3", "../ask/asking_learned.c", "cuts_now", "test_asking_classes", "idle_connections_break_on_ways_of_their_own",
+     "return walker->cut && !(told->waits", "return false && !(told->waits"),
 ]
 
 

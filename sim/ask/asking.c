@@ -219,8 +219,7 @@ int asking_lease_ticks(const struct asking *asking)
     return asking->lease_ticks;
 }
 
-/* Faults that break connections of a client that waits for nothing. */
-static bool cuts(enum fault fault)
+bool asking_cuts(enum fault fault)
 {
     return fault_blame(fault) == FAULT_OF_SERVER && fault_breaks(fault) == FAULT_BREAKS_ALL;
 }
@@ -234,7 +233,7 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
         asking->rounds = options->rounds;
     asking->expects_cuts = false;
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-        asking->expects_cuts |= budget[fault] && cuts(fault);
+        asking->expects_cuts |= budget[fault] && asking_cuts(fault);
     asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;

@@ -20,7 +20,8 @@
 
 struct asking;
 
-/* Ways that a history is asked to go on, for the learned model (asking_learned.c). */
+/* Ways that a history is asked to go on, for the learned model (asking_learned.c). Behind these,
+ * one for each server: the idle connection to it breaks first. */
 enum { LEARNED_WAYS = 7 };
 
 struct asking_options {
@@ -31,7 +32,7 @@ struct asking_options {
     bool merges; /* of several servers: histories that differ in the order of their answers alone
                     are one, where that is found */
     int learns;  /* with merges: so are those that so many ways to the end of their operation do not
-                    tell apart, LEARNED_WAYS at most */
+                    tell apart: LEARNED_WAYS at most, and as many more as there are servers */
     bool keeps;  /* answers are kept from run to run */
     const char *depends; /* with keeps: files and folders that the worker is made of, "a.py,lib"; or
                             NULL */
@@ -72,6 +73,9 @@ int asking_lease_ticks(const struct asking *asking);
 /* Is it asked to extend, once in each hold? Where it promises that. */
 enum asking_extend { EXTEND_IS_NO_PROMISE, EXTEND_IS_ASKED, EXTEND_IS_SKIPPED };
 enum asking_extend asking_extend(const struct asking *asking);
+
+/* Does that fault break connections that their client waits for nothing on? */
+bool asking_cuts(enum fault fault);
 
 /* Before a search, with its faults and attempts. What a worker does behind an attempt is compared
  * for as many more as there are. Where connections break: does a worker that waits for nothing

@@ -1,29 +1,37 @@
 /* asking_cut.c - connections that break while nothing is waited for on them: does a worker mind? */
 #include "ask/asking_state.h"
 
+#include <stdio.h>
+
 static int64_t timer_at(const struct asking *asking, uint32_t node)
 {
     return node == NODE_ROOT ? TIME_NEVER : asking->worker.answers[node - 1].timer_us;
 }
 
+/* Where one runs before, another one may have been set beside it: that is followed, too. */
 bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
                             const struct remembered_step *told)
 {
-    const int64_t before_us = timer_at(asking, edge->from);
-    const int64_t passed_us =
-        edge->elapsed > 0 ? edge->elapsed * asking->tick_us / ELAPSED_EACH : 0;
-    if (before_us == TIME_NEVER || told->timer_us == TIME_NEVER)
-        return before_us != told->timer_us;
-    return told->timer_us != (before_us > passed_us ? before_us - passed_us : 0);
+    return timer_at(asking, edge->from) != TIME_NEVER || told->timer_us != TIME_NEVER;
 }
 
-static enum fail minds(const struct asking *asking, uint32_t node, struct failure *failure)
+/* behind: what it does then, as a history; without: what it would have done, or NODE_ROOT. */
+static enum fail minds(const struct asking *asking, uint32_t behind, uint32_t without,
+                       struct failure *failure)
 {
-    char text[600];
+    char text[600], happened[200], did[600], else_did[700] = "";
+    worker_asker_tell_step(&asking->worker, behind, happened, sizeof happened, did, sizeof did);
+    if (without != NODE_ROOT) {
+        char would[600];
+        worker_asker_tell_step(&asking->worker, without, happened, sizeof happened, would,
+                               sizeof would);
+        (void)snprintf(else_did, sizeof else_did, ", where it else %s", would);
+    }
     return failure_set(failure, FAIL_UNKNOWN,
-                       "after \"%s\" the worker minds that its idle connection broke: that is not "
-                       "decided by asking yet",
-                       worker_asker_tell(&asking->worker, node, text, sizeof text));
+                       "after \"%s\" the worker minds that its idle connection broke: it %s%s. "
+                       "That is not decided by asking yet",
+                       worker_asker_tell(&asking->worker, behind, text, sizeof text), did,
+                       else_did);
 }
 
 enum fail asking_check_cut(const struct asking *asking, const struct history_edge *edge,
@@ -34,9 +42,10 @@ enum fail asking_check_cut(const struct asking *asking, const struct history_edg
     bool does_more = told->has_ended || told->has_notice || told->is_asked != was_asked;
     for (int s = 0; s < asking->servers; s++)
         does_more |= told->sent[s].command != 0;
-    return does_more ? minds(asking, edge->from, failure) : FAIL_NONE;
+    return does_more ? minds(asking, told->node, NODE_ROOT, failure) : FAIL_NONE;
 }
 
+/* One that the search follows need not be compared. */
 static enum fail compare_with_cut(struct asking *asking, const struct history_edge *edge,
                                   int server, struct failure *failure)
 {
@@ -46,17 +55,19 @@ static enum fail compare_with_cut(struct asking *asking, const struct history_ed
                                         .server = (uint32_t)server,
                                         .elapsed = ELAPSED_ANY};
     struct history_edge after = *edge;
+    if (timer_at(asking, edge->from) != TIME_NEVER)
+        return FAIL_NONE;
     if (history_ask(&asking->worker, &breaks, &cut, failure) ||
         asking_check_cut(asking, &breaks, &cut, failure))
         return failure->code;
-    /* The search follows it then. */
     if (asking_is_moved_by_cut(asking, &breaks, &cut))
         return FAIL_NONE;
     after.from = cut.node;
     if (history_ask(&asking->worker, edge, &told, failure) ||
         history_ask(&asking->worker, &after, &behind, failure))
         return failure->code;
-    return remembered_is_same(&told, &behind) ? FAIL_NONE : minds(asking, edge->from, failure);
+    return remembered_is_same(&told, &behind) ? FAIL_NONE
+                                              : minds(asking, behind.node, told.node, failure);
 }
 
 enum fail asking_compare_cut(struct asking *asking, const struct history_edge *edge,

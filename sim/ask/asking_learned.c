@@ -17,11 +17,16 @@
 enum { LOST = WAY_KEPT_COUNT };
 
 /* What that one finds, and what all others do. */
-static const struct way {
+struct way {
     uint8_t first, others;
-} ways[LEARNED_WAYS] = {{WAY_NOTHING, WAY_NOTHING}, {WAY_OTHER, WAY_OTHER}, {WAY_OWN, WAY_OWN},
-                        {LOST, WAY_NOTHING},        {LOST, WAY_OWN},        {WAY_NOTHING, WAY_OWN},
-                        {WAY_OWN, WAY_NOTHING}};
+    uint8_t cut; /* the connection to the server in that place, from 1, breaks as soon as it is
+                    idle; 0: none */
+};
+
+static const struct way ways[LEARNED_WAYS] = {
+    {WAY_NOTHING, WAY_NOTHING, 0}, {WAY_OTHER, WAY_OTHER, 0}, {WAY_OWN, WAY_OWN, 0},
+    {LOST, WAY_NOTHING, 0},        {LOST, WAY_OWN, 0},        {WAY_NOTHING, WAY_OWN, 0},
+    {WAY_OWN, WAY_NOTHING, 0}};
 
 struct way_goer {
     struct asking *asking;
@@ -29,6 +34,7 @@ struct way_goer {
     const uint8_t *place;
     struct kept kept[SERVERS_MAX]; /* at the servers, as its history calls them */
     uint32_t asked[SERVERS_MAX];
+    int cut; /* the server whose connection is still to break when it is idle, from 1; 0: none */
 };
 
 /* What it did, with its servers in their places. */
@@ -103,6 +109,19 @@ static int first_asked(const struct way_goer *walker)
     return -1;
 }
 
+static bool cuts_now(const struct way_goer *walker, const struct remembered_step *told)
+{
+    return walker->cut && !(told->waits >> (walker->cut - 1) & 1);
+}
+
+static enum fail cut(struct way_goer *walker, struct remembered_step *told, struct failure *failure)
+{
+    const uint32_t server = (uint32_t)walker->cut - 1;
+    walker->cut = 0;
+    return tell(walker, (struct history_edge){.happening = HAPPENS_CUT, .server = server}, told,
+                failure);
+}
+
 /* From there to the end of what it is asked. */
 static enum fail end_operation(struct way_goer *walker, bool is_first_lost,
                                struct remembered_step *told, struct failure *failure)
@@ -111,7 +130,9 @@ static enum fail end_operation(struct way_goer *walker, bool is_first_lost,
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < TOLD_MAX && !fail && told->is_asked; i++) {
         const int server = first_asked(walker);
-        if (server >= 0)
+        if (cuts_now(walker, told))
+            fail = cut(walker, told, failure);
+        else if (server >= 0)
             fail = hear_server(walker, server, is_first_lost && i == 0, told, failure);
         else if (told->timer_us != TIME_NEVER)
             fail = tell(walker, (struct history_edge){.happening = HAPPENS_TIMER}, told, failure);
@@ -119,6 +140,15 @@ static enum fail end_operation(struct way_goer *walker, bool is_first_lost,
             break;
     }
     return fail;
+}
+
+/* Behind the ways that break none, one for each idle connection. */
+static struct way way_of(int number)
+{
+    if (number < LEARNED_WAYS)
+        return ways[number];
+    return (struct way){
+        .first = WAY_OWN, .others = WAY_OWN, .cut = (uint8_t)(number - LEARNED_WAYS + 1)};
 }
 
 static enum fail operate(struct way_goer *walker, enum happening operation,
@@ -137,7 +167,10 @@ static enum fail go(struct way_goer *walker, const struct way *way, const struct
     struct remembered_step told = walker->asking->worker.answers[walker->node - 1];
     enum fail fail = FAIL_NONE;
     const bool was_asked = told.is_asked;
-    if (!was_asked) {
+    walker->cut = way->cut ? walker->place[way->cut - 1] + 1 : 0;
+    if (cuts_now(walker, &told))
+        fail = cut(walker, &told, failure);
+    if (!fail && !was_asked) {
         operation = !holds ? HAPPENS_ACQUIRE : extends ? HAPPENS_EXTEND : HAPPENS_RELEASE;
         fail = tell(walker, (struct history_edge){.happening = operation}, &told, failure);
     }
@@ -167,7 +200,8 @@ enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *
     for (int i = 0; i < asking->classes.learns * variants; i++) {
         struct way_goer walker = {.asking = asking, .node = node, .row = *row, .place = place};
         memcpy(walker.asked, asked, sizeof walker.asked);
-        if (go(&walker, &ways[i / variants], found, holds, operation, i % variants, failure))
+        const struct way way = way_of(i / variants);
+        if (go(&walker, &way, found, holds, operation, i % variants, failure))
             return failure->code;
         *row = walker.row;
     }

@@ -112,8 +112,8 @@ enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node);
  * FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure);
 
-/* Connections break that it waits for nothing on. Does it set a timer then? Else it may not mind.
- */
+/* Connections break that it waits for nothing on. Has it a timer then, or before? That is followed;
+ * else it may not mind. */
 bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
                             const struct remembered_step *told);
 /* FAIL_UNKNOWN: it does more than that. */

@@ -67,6 +67,12 @@ static void tell_jump(const struct worker_asker *asker, const struct history_edg
         tell_edge(asker, &then, text + used, size - (size_t)used);
 }
 
+static bool is_of_server(const struct history_edge *edge)
+{
+    return edge->happening == HAPPENS_REPLY || edge->happening == HAPPENS_RESET ||
+           edge->happening == HAPPENS_CUT;
+}
+
 static void tell_edge(const struct worker_asker *asker, const struct history_edge *edge, char *text,
                       size_t size)
 {
@@ -77,18 +83,20 @@ static void tell_edge(const struct worker_asker *asker, const struct history_edg
     const struct spoken_token own = stand_in(asker, "its-token");
     const struct spoken_token other = stand_in(asker, "another-token");
     size_t length;
-    char quoted[80];
+    char quoted[80], at[40] = "";
     if (edge->jumped) {
         tell_jump(asker, edge, text, size);
         return;
     }
+    if (asker->servers > 1 && is_of_server(edge))
+        (void)snprintf(at, sizeof at, " (server %u)", edge->server + 1);
     if (edge->happening != HAPPENS_REPLY) {
-        (void)snprintf(text, size, "%s", words[edge->happening]);
+        (void)snprintf(text, size, "%s%s", words[edge->happening], at);
         return;
     }
     char *said = phrase_say(asker->book, edge->reply, &own, &other, &length);
-    (void)snprintf(text, size, "it hears %s",
-                   wire_reply_print(said, length, quoted, sizeof quoted));
+    (void)snprintf(text, size, "it hears %s%s",
+                   wire_reply_print(said, length, quoted, sizeof quoted), at);
     free(said);
 }
 

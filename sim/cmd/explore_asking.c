@@ -170,6 +170,18 @@ static enum fail draw(const struct asking *asking, const char *path, struct fail
     return outfile_shut(&file, failure);
 }
 
+/* Ways that tell histories apart; with idle connections broken where any cell breaks them. */
+static int ways_of(const struct cells *cells, const struct explore_args *args)
+{
+    if (!args->learn)
+        return 0;
+    for (int i = 0; i < cells->count; i++)
+        for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+            if (cells->rows[i].options.budget[fault] && asking_cuts(fault))
+                return LEARNED_WAYS + (int)args->servers;
+    return LEARNED_WAYS;
+}
+
 /* forgets: why the answers of an earlier run are not taken; NULL: they are. */
 static enum fail decide(struct explore_asking *it, struct cells *cells,
                         const struct explore_args *args, const char *forgets,
@@ -182,7 +194,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                                            .lease_ticks = lease_ticks,
                                            .seed = (uint64_t)args->seed,
                                            .merges = !args->no_reductions,
-                                           .learns = args->learn ? LEARNED_WAYS : 0,
+                                           .learns = ways_of(cells, args),
                                            .keeps = !args->no_cache,
                                            .depends = args->depends,
                                            .forgets = forgets};
@@ -332,9 +344,15 @@ static char *classes_words(const struct asking_figures *figures)
         return memory_format(
             "; all holds up to the learned model: %" PRIu64
             " classes of histories, in each of which it goes on alike on k = %d ways "
-            "to the end of its operation and the release behind it (%" PRIu64
-            " joined one so); %" PRIu64 " walks through the model found no difference",
-            figures->classes, figures->learned_ways, figures->joined, figures->walks);
+            "to the end of its operation and the release behind it: servers that have "
+            "nothing, another's lock, its own, or differ in that, a first command that is "
+            "lost%s (%" PRIu64 " joined one so); %" PRIu64
+            " walks through the model found no difference",
+            figures->classes, figures->learned_ways,
+            figures->learned_ways > LEARNED_WAYS ? ", and for each server that its idle connection "
+                                                   "breaks"
+                                                 : "",
+            figures->joined, figures->walks);
     if (figures->classes)
         return memory_format("; the order of what different servers say is the same to "
                              "it: %" PRIu64 " classes of histories, %" PRIu64

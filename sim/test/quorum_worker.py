@@ -1,7 +1,8 @@
-"""quorum_worker.py [uneven|first|last|tidy|picky|wall|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every server is asked at once, over a socket of its own, and their answers
-are counted as they come. uneven: the first of the servers counts twice; first, last: the first, the last answer does; tidy: it deletes where it was granted
-the lock alone; picky: where all had granted it, all must know it at its release; wall: its wall clock says how old the
-lock is. Standard library only."""
+"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
+server is asked at once, over a socket of its own, and their answers are counted as they come. uneven: the first of the servers counts twice; first, last:
+the first, the last answer does; tidy: it deletes where it was granted the lock alone; picky: where all had granted it, all must know it at its release;
+trusting: it releases over the connections that it has, broken or not; wary: where two of three servers had granted it, its release fails if a connection
+broke behind its answer; wall: its wall clock says how old the lock is. Standard library only."""
 
 import os
 import select
@@ -38,7 +39,8 @@ class Redlock(picklock_worker.Worker):
         """What each server said, when all have answered or their connections have broken."""
         waiting, said = {}, []
         for server in self.servers if words[0] == "SET" or sys.argv[1:] != ["tidy"] else self.granted:
-            server.connect()
+            if not self.trusts(words):
+                server.connect()
             server.send(words)
             waiting[server.socket] = server
         while waiting:
@@ -49,6 +51,12 @@ class Redlock(picklock_worker.Worker):
                     self.granted.append(server)
                 said += [heard] * (2 if self.counts_twice(server, not said, not waiting) else 1)
         return said
+
+    def trusts(self, words):
+        return words[0] != "SET" and sys.argv[1:] == ["trusting"]
+
+    def is_any_broken(self):
+        return bool(select.select([server.socket for server in self.servers if server.socket], [], [], 0)[0])
 
     def counts_twice(self, server, is_first, is_last):
         return {"uneven": server is self.servers[0], "first": is_first, "last": is_last}.get(" ".join(sys.argv[1:]), False)
@@ -81,6 +89,8 @@ class Redlock(picklock_worker.Worker):
         said = self.delete_on_all()
         if sys.argv[1:] == ["picky"] and self.votes.count(YES) == 3 and said.count(YES) == 2:
             raise RuntimeError("one of them has lost it")
+        if sys.argv[1:] == ["wary"] and self.votes.count(YES) == 2 and self.is_any_broken():
+            raise RuntimeError("one of them may have lost it since")
         if not self.is_majority(said.count(YES)) and not self.is_majority(said.count(NO)):
             raise RuntimeError("no majority answered")
         return self.is_majority(said.count(YES))

@@ -72,6 +72,9 @@ static void servers_that_are_told_apart_keep_their_places_in_a_class(void **stat
 
 /* --- the learned model --- */
 
+/* One more for each of three servers: its idle connection breaks. */
+enum { LEARNED_WITH_CUTS = LEARNED_WAYS + 3 };
+
 static void a_learned_model_comes_to_the_same(void **state)
 {
     static const int faults[] = {NONE, FAULT_LOSE_REPLY, FAULT_STALL, FAULT_RESTART};
@@ -81,12 +84,12 @@ static void a_learned_model_comes_to_the_same(void **state)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct explore_outcome learned, by_steps;
         struct explore_options options = options_of("redlock", faults[i]);
-        const struct asking_figures figures =
-            quorum_outcome("", true, LEARNED_WAYS, faults[i], &learned);
+        const int ways = faults[i] == FAULT_RESTART ? LEARNED_WITH_CUTS : LEARNED_WAYS;
+        const struct asking_figures figures = quorum_outcome("", true, ways, faults[i], &learned);
         options.lease_ticks = 2;
         run(&options, &by_steps);
         assert_int_equal(differences("learned", &options, &by_steps, &learned), 0);
-        assert_int_equal(figures.learned_ways, LEARNED_WAYS);
+        assert_int_equal(figures.learned_ways, ways);
         assert_true(figures.joined > 0 && figures.walks > 0);
         explore_outcome_free(&learned);
         explore_outcome_free(&by_steps);
@@ -104,6 +107,44 @@ static void a_model_is_learned_on_each_way(void **state)
     assert_int_equal(differences("picky", &options, &whole, &learned), 0);
     explore_outcome_free(&learned);
     explore_outcome_free(&whole);
+}
+
+/* What was found when a server restarts, in a model that so many ways have learned; "": nothing. */
+static void learn_through_a_restart(const char *as, int ways, char *why, size_t size)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    const struct explore_options own = options_of("redlock", FAULT_RESTART);
+    ask_as(&asked, "quorum_worker", as, 3, true, ways);
+    search(&asked, &own, &options, &outcome);
+    (void)snprintf(why, size, "%s", asking_failure(asked.asking)->text);
+    explore_outcome_free(&outcome);
+    asking_free(asked.asking);
+}
+
+static void who_minds_which_idle_connection_is_told(void **state)
+{
+    char why[sizeof((struct failure *)0)->text];
+    (void)state;
+    learn_through_a_restart("trusting", LEARNED_WITH_CUTS, why, sizeof why);
+    assert_non_null(strstr(why, "its idle connection breaks (server "));
+    assert_non_null(strstr(why, "\" the worker minds that its idle connection broke: it sends "));
+    assert_non_null(strstr(why, ", where it else sends EVAL"));
+}
+
+/* Where two of three had granted the lock, a release minds a connection that broke behind its
+ * answer; where all had, it does not. Only the ways that break connections keep the two apart. */
+static void idle_connections_break_on_ways_of_their_own(void **state)
+{
+    char why[sizeof((struct failure *)0)->text];
+    (void)state;
+    if (getenv("PICKLOCK_LONG")) {
+        learn_through_a_restart("wary", LEARNED_WAYS, why, sizeof why);
+        assert_string_equal(why, ""); /* without these ways nobody sees it */
+    }
+    learn_through_a_restart("wary", LEARNED_WITH_CUTS, why, sizeof why);
+    assert_non_null(strstr(why, "minds that its idle connection broke"));
 }
 
 static void a_model_that_is_not_the_worker_is_found_out(void **state)
@@ -149,6 +190,8 @@ int main(void)
         cmocka_unit_test(servers_that_are_told_apart_keep_their_places_in_a_class),
         cmocka_unit_test(a_learned_model_comes_to_the_same),
         cmocka_unit_test(a_model_is_learned_on_each_way),
+        cmocka_unit_test(who_minds_which_idle_connection_is_told),
+        cmocka_unit_test(idle_connections_break_on_ways_of_their_own),
         cmocka_unit_test(a_model_that_is_not_the_worker_is_found_out),
         cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
     };
