@@ -106,7 +106,7 @@ def test_bash_completes_what_help_names():
     done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], text=True, capture_output=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-reductions", "", "stress", "bash zsh fish"]
+        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-extend --no-reductions", "", "stress", "bash zsh fish"]
     for command in COMMANDS:
         words = re.search(rf"^        {command}\) words='(.*)' ;;$", script, re.MULTILINE).group(1).split()
         assert set(words) == options_of(command) | {"--help"}

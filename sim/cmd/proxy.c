@@ -23,7 +23,7 @@ const char cmd_proxy_help[] =
     "  --tls-ca FILE          certificates to trust, PEM (default: those of this machine)\n"
     "  --tls-cert FILE        our certificate and its chain, PEM, if the server asks for one\n"
     "  --tls-key FILE         its key, PEM, without a passphrase\n"
-    "  --tls-server-name NAME the name in the server's certificate (default: the host)\n"
+    "  --tls-server-name N    the name in the server's certificate (default: the host)\n"
     "  --tls-skip-verify      trust whoever answers\n"
     "  --rules FILE           what to do with which command (format: sim/proxy/README.md)\n"
     "  --config FILE          several listeners, each with its rules, instead of these three\n"
