@@ -218,10 +218,12 @@ static int watch(struct watch_cmd *cmd)
     enum fail fail = output_open(&cmd->output, &results, &failure);
     if (!fail)
         fail = run(cmd, &results, &is_unknown, &failure);
-    if (fail && !results.rows_count)
+    if (fail && !results.rows_count) {
         (void)cmd_failed(&failure);
-    else
+        free(cmd->output.folder);
+    } else {
         fail = output_close(&cmd->output, &results, &failure);
+    }
     int status = fail ? (int)fail : status_of(cmd, &results, is_unknown);
     if (fail && results.rows_count)
         (void)cmd_failed(&failure);
