@@ -21,6 +21,7 @@ MODULES = PICKLOCK.parent / "workers" / "node_modules"  # harness/setup.sh worke
 FAULTS = ("slow-work,stall,late-request,late-reply,lose-request,lose-reply,duplicate,answer-error,crash,client-clock,server-clock,"
           "client-drift,server-drift,restart-empty,failover,evict,flush-scripts,silent-server").split(",")
 OPEN = {"restart-empty", "failover", "silent-server"}  # of a quorum: too many histories
+PLAIN = ("--no-extend",)  # who is asked to extend, too, has stories of its own
 ONCE = ("--clients", "2", "--rounds", "1")
 TWICE, THREE = ("--clients", "2", "--rounds", "2"), ("--clients", "3", "--rounds", "1")
 SCHEDULES, FEWER = 10000, 20
@@ -51,8 +52,8 @@ def decided(what, worker, goal_s, executions_max, *words):
 
 def compared(what, worker, fault):
     """The same by running: all runs with few faults and preemptions, in order, as long as it has runs left."""
-    executions, _, _ = asked(worker, *TWICE, "--fault", fault)
-    out, cpu_s, _ = measured("explore", "--worker", worker, *TWICE, "--fault", fault, "--search", "bounded", "--runs", SCHEDULES,
+    executions, _, _ = asked(worker, *TWICE, *PLAIN, "--fault", fault)
+    out, cpu_s, _ = measured("explore", "--worker", worker, *TWICE, *PLAIN, "--fault", fault, "--search", "bounded", "--runs", SCHEDULES,
                              "--fail-on", "never", "--json", "-", good=(0, 2))
     search = json.loads(out)["results"][0]["search"]
     fewer = search["runs"] / executions
@@ -67,18 +68,20 @@ def main():
     print("decided by asking once, complete in each cell, nothing kept from before:")
     single = ",".join(["none", *FAULTS])
     pairs = ",".join([single, *("+".join(pair) for pair in itertools.combinations(FAULTS, 2))])
-    decided("redis-py, 2 clients, 2 attempts, each fault", PYTHON, 5, 1000, *TWICE, "--fault", single)
-    decided("redis-py, 3 clients, 1 attempt, each fault", PYTHON, 10, 0, *THREE, "--fault", single)
-    decided("redis-py, 2, 2, every two faults", PYTHON, 30, 0, *TWICE, "--fault", pairs)
+    decided("redis-py, 2 clients, 2 attempts, each fault", PYTHON, 5, 1000, *TWICE, *PLAIN, "--fault", single)
+    decided("redis-py, 2, 2, each fault, extending", PYTHON, 15, 0, *TWICE, "--fault", single)
+    decided("redis-py, 3 clients, 1 attempt, each fault", PYTHON, 10, 0, *THREE, *PLAIN, "--fault", single)
+    decided("redis-py, 2, 2, every two faults", PYTHON, 30, 0, *TWICE, *PLAIN, "--fault", pairs)
     compared("redis-py's Lock, a stall", PYTHON, "stall")
     if not shutil.which("node") or not MODULES.is_dir():
         print("npm redlock: not measured, it is not installed here", file=sys.stderr)
         return
     all_faults = ",".join(["none", *FAULTS])
-    decided("npm redlock, 2, 2, each fault", NODE, 15, 2000, *TWICE, "--fault", all_faults)
+    decided("npm redlock, 2, 2, each fault", NODE, 15, 2000, *TWICE, *PLAIN, "--fault", all_faults)
+    decided("npm redlock, 2, 2, each fault, extending", NODE, 60, 0, *TWICE, "--fault", all_faults)
     compared("npm redlock, a stall", NODE, "stall")
     quorum = ",".join(fault for fault in all_faults.split(",") if fault not in OPEN)
-    decided("npm redlock, 3 servers, 2, 1, learned", NODE, 300, 20000, *ONCE, "--servers", "3", "--learn", "--fault", quorum)
+    decided("npm redlock, 3 servers, 2, 1, learned", NODE, 300, 20000, *ONCE, *PLAIN, "--servers", "3", "--learn", "--fault", quorum)
 
 
 if __name__ == "__main__":
