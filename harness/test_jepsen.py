@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from random import Random
 
 import pytest
@@ -180,51 +181,151 @@ def test_an_acquire_that_did_not_happen_ends_no_lock(picklock, tmp_path):
 
 
 def test_whose_lock_somebody_else_released_is_not_guessed(picklock, tmp_path):
-    """It may be the first holder's, or the second one's: a guess would accuse somebody."""
+    """It may be the first holder's, or the second one's: a guess would accuse somebody. A grant more has no room for it."""
     path = write(tmp_path / "a.json", [op("invoke", "lock", 2, 0), op("invoke", "unlock", 1, 1), op("ok", "lock", 2, 2), op("ok", "unlock", 1, 3),
                                        op("invoke", "lock", 0, 4), op("ok", "lock", 0, 5)])
-    ran = picklock("check", path, "--format", "jepsen-json", "--model", "mutex")
-    assert ran.status == 2 and "which lock that was cannot be told" in " ".join(ran.out.split()), ran
+    assert judge(picklock, path, "--model", "mutex")[0] == 2
+    with path.open("a") as more:
+        more.write("".join(json.dumps(op(kind, "lock", 3, time)) + "\n" for kind, time in (("invoke", 6), ("ok", 7))))
+    status, found = judge(picklock, path, "--model", "mutex")
+    assert status == 1 and found["lease-exclusion"] == found["mutual-exclusion"] == ("violated", "bug-or-loss"), found
 
 
-def drawn(random, strangers=0.0):
-    """Operations of two or three processes on one lock, right and wrong ones; strangers: how often somebody releases what he was not granted."""
-    ops, open_ops, granted, time, begun = [], {}, set(), 0, 0
+@pytest.mark.parametrize("steps, words", [
+    (((0, "release", "ok"),), "it cannot have been locked at any time between."),
+    (((0, "release", "ok"), (0, "acquire", "ok"), (1, "acquire", "ok")), "the lock cannot have been free at any time between."),
+    (((0, "acquire", "ok"), (1, "release", "ok"), (0, "release", "ok")), 'process 0 called release at 4.0 ms, and was told "released"'),
+    (((0, "acquire", "ok"), (1, "release", "info"), (2, "acquire", "ok"), (3, "acquire", "ok")), "the lock cannot have been free"),
+    (((0, "acquire", "ok"), (1, "acquire", "fail"), (0, "release", "fail")), 'process 0 was told "not mine"'),
+    (((0, "acquire", "ok"), (1, "release", "fail"), (0, "renew", "fail")), 'process 0 was told "not mine"'),
+    (((0, "acquire", "ok"), (2, "release", "ok"), (1, "acquire", "fail")), 'process 1 called acquire at 4.0 ms, and was told "refused"'),
+    (((0, "renew", "ok"),), 'process 0 called extend at 0.0 ms, and was told "done"'),
+], ids=["free", "free, then twice", "twice", "one without an answer frees once", "not mine", "nor to renew", "refused", "renewed"])
+def test_who_releases_what_nobody_has_is_found_out(picklock, tmp_path, steps, words):
+    """Of a lock that anybody may release: such a release is not the end of what can be told."""
+    path = write(tmp_path / "a.json", story(*steps))
+    ran = picklock("check", path, "--format", "jepsen-json", "--model", "mutex", "--refusals")
+    assert ran.status == 1 and words in " ".join(ran.out.split()), ran
+
+
+@pytest.mark.parametrize("steps", [
+    ((0, "acquire", "ok"), (1, "release", "ok"), (2, "acquire", "ok"), (0, "release", "ok"), (3, "acquire", "ok")),
+    ((0, "acquire", "ok"), (1, "release", "info"), (2, "acquire", "ok"), (2, "release", "ok")),
+    ((0, "release", "fail"), (0, "acquire", "ok"), (0, "renew", "ok"), (1, "acquire", "fail"), (1, "release", "ok")),
+], ids=["whoever", "without an answer", "all answers"])
+def test_who_releases_what_another_one_has_is_not_accused(picklock, tmp_path, steps):
+    assert judge(picklock, write(tmp_path / "a.json", story(*steps)), "--model", "mutex", "--refusals")[0] == 2
+
+
+HELD = (0, "acquire", "ok")
+ASKS_AGAIN = (HELD, (0, "acquire", "fail"))
+
+
+@pytest.mark.parametrize("model", [("--model", "mutex"), ("--model", "owner-mutex"), LEASE, ("--model", "fenced-lock")], ids=lambda model: model[1])
+@pytest.mark.parametrize("steps, is_violated", [
+    ((*ASKS_AGAIN, (0, "release", "ok"), (1, "acquire", "ok")), False),
+    ((*ASKS_AGAIN, (0, "renew", "ok"), (0, "acquire", "fail"), (0, "release", "ok")), False),
+    ((*ASKS_AGAIN, (1, "acquire", "fail"), (0, "release", "ok"), (0, "acquire", "ok")), False),
+    ((*ASKS_AGAIN, (0, "release", "fail")), True),
+    ((*ASKS_AGAIN, (1, "acquire", "ok")), True),
+    ((HELD, (0, "release", "ok"), (0, "acquire", "fail")), True),
+], ids=["releases", "renews", "refuses others", "is told that it is not its own", "is granted to another one", "refused when it is free"])
+def test_who_has_the_lock_is_refused_it_and_has_it_still(picklock, tmp_path, model, steps, is_violated):
+    status, found = judge(picklock, write(tmp_path / "a.json", story(*steps)), *model, "--refusals")
+    assert status == (1 if is_violated else 2), found
+    if is_violated and steps[-1] == (1, "acquire", "ok"):
+        assert found["lease-exclusion"] == ("violated", "bug-or-loss")
+
+
+@pytest.mark.parametrize("steps", [[(0, "release", "ok")], [(0, "renew", "ok")]], ids=["released", "renewed"])
+def test_who_never_asked_for_the_lock_can_not_have_had_it(picklock, tmp_path, steps):
+    """Whether there is an acquire in the history or not."""
+    path = write(tmp_path / "a.json", story(*steps))
+    ran = picklock("check", path, "--format", "jepsen-json", "--model", "owner-mutex")
+    assert ran.status == 1 and "and had never asked for the lock." in " ".join(ran.out.split()), ran
+    assert "disagree" not in ran.out
+
+
+def test_who_was_refused_is_not_told_that_he_released(picklock, tmp_path):
+    """However late it is: only of who may have had the lock a late "released" proves nothing."""
+    def told(answer):
+        return [op("invoke", "lock", 2, 0), op("ok", "lock", 2, 1), op("invoke", "lock", 0, 3), op(answer, "lock", 0, 4), op("invoke", "unlock", 0, 5),
+                op("ok", "unlock", 0, 9)]
+    lease = ("--model", "lease-lock", "--lease", "6ms", "--refusals")
+    assert judge(picklock, write(tmp_path / "a.json", told("fail")), *lease)[0] == 1
+    assert judge(picklock, write(tmp_path / "a.json", [one for one in told("ok") if one["process"] == 0]), *lease)[0] == 2
+
+
+@pytest.mark.parametrize("fences, is_violated", [((0, 0), True), ((5, 0), True), ((0, 1), False), ((-2, -1), False), ((None, 0), False)])
+def test_a_fence_may_be_any_number(picklock, tmp_path, fences, is_violated):
+    """Also 0, and a grant at the beginning of time is one."""
+    ops = [op(kind, f, process, time, fence) for process, fence in enumerate(fences)
+           for kind, f, time in (("invoke", "lock", 3 * process), ("ok", "lock", 3 * process), ("invoke", "unlock", 3 * process + 1), ("ok", "unlock", 3 * process + 2))]
+    _, found = judge(picklock, write(tmp_path / "a.json", ops), "--model", "fenced-lock")
+    assert found["fence-order"][0] == ("violated" if is_violated else "unknown")
+
+
+@pytest.mark.parametrize("fence", ["9", 9.5, [1, 2, 3], {"fence": True}])
+def test_a_fence_that_is_no_number_is_refused(picklock, tmp_path, fence):
+    path = write(tmp_path / "a.json", [op("invoke", "lock", 0, 0), op("ok", "lock", 0, 1, fence)])
+    ran = picklock("check", path, "--format", "jepsen-json", "--model", "fenced-lock")
+    column = path.read_text().splitlines()[1].index(json.dumps(fence)) + 1
+    assert ran.status == 64 and f"{path}:2:{column}: a fencing token is a whole number" in ran.err, ran
+    assert picklock("check", path, "--format", "jepsen-json", "--model", "mutex").status == 2
+
+
+def drawn(random, model="owner-mutex", strangers=0.0):
+    """Operations of two or three processes on one lock, and often one answer that is not so; strangers: how often who holds nothing releases."""
+    ops, under_way, owner, granted, time = [], {}, None, set(), 0
     processes = list(range(random.randint(2, 3)))
-    while begun < 7 or open_ops:
+    begun = random.randint(4, 7)
+    while begun or under_way:
         process, time = random.choice(processes), time + 1
-        if process in open_ops:
-            f, kind = open_ops.pop(process), random.choices(["ok", "fail", "info"], [75, 15, 10])[0]
-            ops.append(op(kind, f, process, time))
-            if kind == "ok":
+        f, said = under_way.get(process, (None, None))
+        if f is None and begun:
+            begun -= 1
+            under_way[process] = ("release" if random.random() < (0.75 if process in granted else strangers) else "acquire", None)
+            ops.append(op("invoke", under_way[process][0], process, time))
+        elif f and not said:
+            works = owner is None if f == "acquire" else owner is not None if model == "mutex" else owner == process
+            owner = (process if f == "acquire" else None) if works else owner
+            under_way[process] = (f, random.choices(["ok" if works else "fail", "info"], [9, 1])[0])
+        elif f:
+            del under_way[process]
+            ops.append(op(said, f, process, time))
+            if said == "ok":
                 (granted.add if f == "acquire" else granted.discard)(process)
-            elif kind == "info":
-                processes[processes.index(process)] = max(processes) + 1
-        elif begun < 7:
-            open_ops[process] = "release" if random.random() < (0.8 if process in granted else strangers) else "acquire"
-            ops.append(op("invoke", open_ops[process], process, time))
-            begun += 1
+            elif said == "info":
+                processes[processes.index(process)] = 1000 + time  # nobody takes it for the one before
+    untrue = random.choice([one for one in ops if one["type"] != "invoke"])
+    if untrue["type"] != "info" and random.random() < 0.6:
+        untrue["type"] = "ok" if untrue["type"] == "fail" else "fail"
     return ops
 
 
-def is_explained(ops):
-    """Is there an order of the operations that a mutex could have executed, each between its call and its answer? Every one is tried."""
-    spans, open_ops = [], {}
+def is_explained(ops, model, refusals):
+    """Is there an order of the operations that such a lock could have executed, each between its call and its answer? Every one is tried."""
+    spans, open_ops, told, granted = [], {}, {}, set()  # granted: calls of who was told last that he has it
     for at, one in enumerate(ops):
+        if one["type"] == "invoke" and told.get(one["process"]) == "acquire":
+            granted.add(at)
+        if one["type"] == "ok":
+            told[one["process"]] = one["f"]
         if one["type"] == "invoke":
-            open_ops[one["process"]] = [one["process"], one["f"], at, len(ops), False]
-        elif one["type"] != "fail":
-            span = open_ops.pop(one["process"])
-            spans.append(span[:3] + ([at, True] if one["type"] == "ok" else [len(ops), False]))
+            open_ops[one["process"]] = (one["process"], one["f"], at)
+        elif one["type"] != "fail" or refusals:
+            spans.append((*open_ops.pop(one["process"]), len(ops) if one["type"] == "info" else at, one["type"]))
 
     def goes_on(left, owner):
-        if not any(spans[i][4] for i in left):
+        if all(spans[i][4] == "info" for i in left):
             return True
         end = min(spans[i][3] for i in left)
         for i in left:
-            process, f, begin, _, _ = spans[i]
-            fits = owner is None if f == "acquire" else owner == process
-            if begin < end and fits and goes_on(left - {i}, process if f == "acquire" else None):
+            process, f, begin, _, said = spans[i]
+            works = owner is None if f == "acquire" else owner is not None if model == "mutex" else owner == process
+            after = (process if f == "acquire" else None) if works and said != "fail" else owner
+            is_so = said == "info" or works == (said == "ok") or (said == "fail" and model == "mutex" and f == "release" and begin not in granted)
+            if begin < end and is_so and goes_on(left - {i}, after):
                 return True
         return False
 
@@ -233,15 +334,16 @@ def is_explained(ops):
 
 def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path):
     """A violation exactly where no order explains the answers; never "holds", since nobody saw the servers."""
-    random, seen = Random(20261123), set()
-    for turn in range(120):
-        ops = drawn(random, strangers=0.3 * (turn % 3 == 2))
+    random, seen = Random(20261123), []
+    for turn in range(180):
+        model, refusals = ("mutex", "owner-mutex")[turn % 2], turn // 2 % 2 == 1
+        ops = drawn(random, model, strangers=0.3 * (turn // 4 % 2))
         path = write(tmp_path / "a.json", ops)
-        for model in ("mutex", "owner-mutex")[turn % 3 == 2:]:  # a mutex may be released by anybody
-            ran = picklock("check", path, "--format", "jepsen-json", "--model", model)
-            assert ran.status == (2 if is_explained(ops) else 1), f"{path.read_text()}{ran}"
-        seen.add(is_explained(ops))
-    assert seen == {True, False}
+        ran = picklock("check", path, "--format", "jepsen-json", "--model", model, *["--refusals"] * refusals, "--concurrency", "5000")
+        explained = is_explained(ops, model, refusals)
+        assert ran.status == (2 if explained else 1), f"{path.read_text()}{ran}"
+        seen.append((model, refusals, explained))
+    assert len(set(seen)) == 8 and all(seen.count(each) > 4 for each in seen), Counter(seen)
 
 
 def test_the_schema_is_of_what_is_read(picklock, tmp_path):

@@ -2,6 +2,7 @@
 #include "checks/answers.h"
 
 #include "base/memory.h"
+#include "checks/mutex_answers.h"
 #include "checks/standing.h"
 
 #include <assert.h>
@@ -14,12 +15,15 @@ struct answers_engine {
     struct lock_answers *locks;
     int locks_count;
     bool is_lenient;
+    struct mutex_answers *mutex; /* NULL: who has the lock releases it */
 };
 
 struct answers_engine *answers_new(struct answers_rules rules, int clients, int locks)
 {
     struct answers_engine *made = memory_new(1, sizeof *made);
     made->rules = rules;
+    if (rules.anybody_releases)
+        made->mutex = mutex_answers_new(clients, locks);
     made->askers = memory_new((size_t)clients, sizeof *made->askers);
     made->room = (struct standing_room){.askers = made->askers, .lease_us = rules.lease_us};
     made->locks = memory_new((size_t)locks, sizeof *made->locks);
@@ -33,6 +37,8 @@ void answers_free(struct answers_engine *engine)
 {
     for (int i = 0; i < engine->locks_count; i++)
         standing_close(&engine->locks[i]);
+    if (engine->mutex)
+        mutex_answers_free(engine->mutex);
     free(engine->room.next.rows);
     free(engine->room.freed.rows);
     free(engine->locks);
@@ -117,6 +123,7 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
         }
         return standing_granted(lock, event->client);
     default:
+        asker->was_refused = true;
         return standing_refused(lock, event->client,
                                 event->result != RESULT_REFUSED || engine->rules.ignores_misses);
     }
@@ -129,8 +136,9 @@ static enum answers release_returned(struct answers_engine *engine, const struct
     if (asker->release != ASKED_OPEN)
         return ANSWERS_FIT;
     enum outcome outcome = result_outcome(event->result);
+    /* Who was refused has had nothing, however late it is. */
     bool is_doubted = outcome == OUTCOME_OK && engine->rules.doubts_late_releases &&
-                      is_late(engine, asker->called_us);
+                      !asker->was_refused && is_late(engine, asker->called_us);
     if (outcome == OUTCOME_INFO || asker->is_release_excused || is_doubted ||
         (outcome == OUTCOME_FAIL && engine->rules.ignores_misses)) {
         standing_unanswered(lock, event->client);
@@ -166,23 +174,30 @@ static bool is_of_nothing(const struct answers_engine *engine, const struct even
            result_outcome(event->result) == OUTCOME_OK;
 }
 
-enum answers answers_event(struct answers_engine *engine, const struct event *event)
+static enum answers returned(struct answers_engine *engine, const struct event *event)
 {
-    if (event->client < 0 || event->is_inferred)
-        return ANSWERS_FIT;
-    engine->room.now_us = event->time_us;
-    if (event->kind == EVENT_CALL)
-        called(engine, event);
-    if (event->kind != EVENT_RETURN)
-        return ANSWERS_FIT;
     if (is_of_nothing(engine, event))
         return ANSWERS_CONTRADICT;
     if (event->attempt != engine->askers[event->client].attempt)
         return ANSWERS_FIT;
-    enum answers said = event->op == OP_ACQUIRE   ? acquire_returned(engine, event)
-                        : event->op == OP_RELEASE ? release_returned(engine, event)
-                        : event->op == OP_EXTEND  ? renewal_returned(engine, event)
-                                                  : ANSWERS_FIT;
+    return event->op == OP_ACQUIRE   ? acquire_returned(engine, event)
+           : event->op == OP_RELEASE ? release_returned(engine, event)
+           : event->op == OP_EXTEND  ? renewal_returned(engine, event)
+                                     : ANSWERS_FIT;
+}
+
+enum answers answers_event(struct answers_engine *engine, const struct event *event)
+{
+    enum answers said = ANSWERS_FIT;
+    if (event->client < 0 || event->is_inferred)
+        return ANSWERS_FIT;
+    engine->room.now_us = event->time_us;
+    if (engine->mutex)
+        said = mutex_answers_event(engine->mutex, event);
+    else if (event->kind == EVENT_CALL)
+        called(engine, event);
+    else if (event->kind == EVENT_RETURN)
+        said = returned(engine, event);
     engine->is_lenient |= said == ANSWERS_OPEN;
     return said;
 }

@@ -14,9 +14,9 @@
  * contradict each other: a bug, or a loss. Memory grows with clients and locks, not with events,
  * but for 8 bytes for each acquire that was never answered.
  *
- * A grant or a renewal told a lease or more after its call says nothing for certain: it counts as
- * one without an answer. Another file decides the same in another way (placements.h), for small
- * histories; `picklock selftest` compares the two. */
+ * A grant or a renewal told a lease or more after its call says nothing for certain, where its
+ * client had asked for the lock: it counts as one without an answer. Another file decides the same
+ * in another way (placements.h), for small histories; `picklock selftest` compares the two. */
 #ifndef PICKLOCK_CHECKS_ANSWERS_H
 #define PICKLOCK_CHECKS_ANSWERS_H
 
@@ -27,6 +27,8 @@ struct answers_rules {
     bool ignores_misses;       /* "refused" and "not mine" prove nothing: a quorum may be missed */
     bool doubts_late_releases; /* "released", told a lease or more after the acquire's call, proves
                                   nothing: who just deletes is told so whatever was there */
+    bool anybody_releases;     /* nobody owns it, and nothing ends by itself: mutex_answers.h; the
+                                  others say nothing then */
 };
 
 enum answers {

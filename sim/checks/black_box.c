@@ -14,7 +14,8 @@ struct sure {
 };
 
 struct box_lock {
-    int64_t fence, fence_us;     /* of the last grant in time that told one; when that was told */
+    bool has_fence;              /* a grant in time told one: the last such */
+    int64_t fence, fence_us;     /* that one, and when it was told */
     char fenced[NAME_MAX_BYTES]; /* and to whom */
     int64_t asked;               /* attempts that have begun */
     int open;                    /* attempts that may hold it, or come to hold it */
@@ -35,6 +36,7 @@ struct black_box {
     struct box_lock *locks;
     struct answers_engine *answers; /* NULL: clients judge stamps, and no lock is like that */
     int64_t overlap_index; /* of the last grant that two certain holds are told of; NO_INDEX */
+    bool is_contradictory; /* two answers cannot both be so, whatever the scheme does */
     bool is_open[];        /* one a client: its last attempt is one of those */
 };
 
@@ -42,7 +44,8 @@ struct black_box {
 static struct answers_engine *engine_for(const struct ledger *ledger)
 {
     struct answers_rules rules = {.ignores_misses = ledger->quorum > 1,
-                                  .doubts_late_releases = true};
+                                  .doubts_late_releases = true,
+                                  .anybody_releases = ledger->head->anybody_releases};
     if (ledger->has_stamps)
         return NULL;
     if (ledger->has_lease)
@@ -213,6 +216,8 @@ static void overlap_doubtful(struct black_box *box, const struct fact *fact, int
 static void held(struct black_box *box, const struct fact *fact)
 {
     const struct ledger *ledger = box->ledger;
+    if (ledger->head->anybody_releases) /* who believes to hold it may be wrong, and no harm done */
+        return;
     bool is_late = is_over(box, fact->client, fact->time_us);
     int other = ledger->locks[fact->lock].first_holder;
     for (; other != NOBODY; other = ledger->clients[other].next) {
@@ -284,6 +289,8 @@ static void attempt_ends(struct black_box *box, const struct event *event)
 static bool is_held_by_another(const struct black_box *box, const struct event *event)
 {
     const struct ledger *ledger = box->ledger;
+    if (ledger->head->anybody_releases)
+        return false; /* nobody knows */
     const struct ledger_client *client = &ledger->clients[event->client];
     int other = ledger->locks[client->lock].first_holder;
     for (; other != NOBODY; other = ledger->clients[other].next) {
@@ -311,7 +318,8 @@ static void refused(struct black_box *box, const struct event *event, bool contr
     struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
     const char *name = client_name(ledger, event->client);
     /* By itself, whatever else was answered: its own attempt is one. */
-    bool was_over = lock->open <= 1 && end_of_others(lock->last, event->client) < client->call_us;
+    bool was_over = !ledger->head->anybody_releases && lock->open <= 1 &&
+                    end_of_others(lock->last, event->client) < client->call_us;
     bool is_first = lock->asked == 1;
     if (contradicts) {
         if (!hit(box, PROPERTY_TRUTHFUL, is_first ? CAUSE_UNTRUE_ANSWER : CAUSE_BUG_OR_LOSS,
@@ -366,31 +374,53 @@ static bool is_without(const struct black_box *box, const struct event *event)
     return event->attempt > box->ledger->clients[event->client].attempt && event->op != OP_ACQUIRE;
 }
 
+static void say_contradicted(const struct black_box *box, const struct event *event,
+                             const char *cannot, struct finding *finding)
+{
+    const struct ledger_client *client = &box->ledger->clients[event->client];
+    finding_say(finding, "%s called %s at %s, and was told \"%s\" at %s.",
+                client_name(box->ledger, event->client), operation_name(event->op),
+                MS(event->op == OP_ACQUIRE ? client->call_us : client->called_us),
+                result_name(event->result), MS(event->time_us));
+    finding_say(finding, "By what all were told before, %s at any time between.", cannot);
+    finding_say(finding, "One of these answers is not so, or a lock was lost before its time. A "
+                         "bug, or a loss: nobody saw the servers.");
+}
+
+/* Where anybody may release it, a grant of what nobody can have released is one to two. */
+static void granted_twice(struct black_box *box, const struct event *event)
+{
+    static const enum property both[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION};
+    box->overlap_index = event->index;
+    for (int i = 0; i < 2; i++)
+        if (hit(box, both[i], CAUSE_BUG_OR_LOSS, event->index))
+            say_contradicted(box, event, "the lock cannot have been free",
+                             finding_of(box, both[i]));
+}
+
 /* Any other answer that does not go with those before. */
 static void contradicted(struct black_box *box, const struct event *event)
 {
     const struct ledger *ledger = box->ledger;
-    const struct ledger_client *client = &ledger->clients[event->client];
+    const bool is_anybodys = ledger->head->anybody_releases;
     struct finding *finding = finding_of(box, PROPERTY_TRUTHFUL);
     const char *name = client_name(ledger, event->client);
+    if (is_anybodys && event->result == RESULT_GRANTED)
+        granted_twice(box, event);
     if (event->index == box->overlap_index || /* that is told of already, as what it leads to */
         !hit(box, PROPERTY_TRUTHFUL, CAUSE_BUG_OR_LOSS, event->index))
         return;
-    if (is_without(box, event)) {
+    if (is_without(box, event) && !is_anybodys) {
         finding_say(finding, "%s was told \"%s\" at %s, and had never asked for the lock.", name,
                     result_name(event->result), MS(event->time_us));
         finding_say(finding, "That answer is not so. A bug: nobody saw the servers.");
         return;
     }
-    finding_say(finding, "%s called %s at %s, and was told \"%s\" at %s.", name,
-                operation_name(event->op),
-                MS(event->op == OP_ACQUIRE ? client->call_us : client->called_us),
-                result_name(event->result), MS(event->time_us));
-    finding_say(finding, "By what all were told before, %s at any time between.",
-                event->op == OP_ACQUIRE ? "the lock cannot have been free"
-                                        : "it cannot have had the lock");
-    finding_say(finding, "One of these answers is not so, or a lock was lost before its time. A "
-                         "bug, or a loss: nobody saw the servers.");
+    say_contradicted(box, event,
+                     event->op == OP_ACQUIRE ? "the lock cannot have been free"
+                     : is_anybodys           ? "it cannot have been locked"
+                                             : "it cannot have had the lock",
+                     finding);
 }
 
 /* Grants told within their leases came in the order in which they were told. */
@@ -399,9 +429,10 @@ static void fenced(struct black_box *box, const struct event *event)
     const struct ledger *ledger = box->ledger;
     struct box_lock *lock = &box->locks[event->lock];
     struct finding *finding = finding_of(box, PROPERTY_FENCE_ORDER);
-    if (!event->fence || !is_certain(box, event->client, event->time_us))
+    const bool is_told = event->has_fence || event->fence; /* of our own lines 0 is none */
+    if (!is_told || !is_certain(box, event->client, event->time_us))
         return;
-    if (lock->fence_us && event->fence <= lock->fence &&
+    if (lock->has_fence && event->fence <= lock->fence &&
         hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index)) {
         finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
                     lock->fenced, (long long)lock->fence, MS(lock->fence_us));
@@ -410,6 +441,7 @@ static void fenced(struct black_box *box, const struct event *event)
                     MS(event->time_us));
         finding_say(finding, "%s.", cause_title(CAUSE_FENCE_DISORDER));
     }
+    lock->has_fence = true;
     lock->fence = event->fence;
     lock->fence_us = event->time_us;
     (void)snprintf(lock->fenced, sizeof lock->fenced, "%s", client_name(ledger, event->client));
@@ -418,6 +450,7 @@ static void fenced(struct black_box *box, const struct event *event)
 static void answered(struct black_box *box, const struct event *event)
 {
     bool contradicts = box->answers && answers_event(box->answers, event) == ANSWERS_CONTRADICT;
+    box->is_contradictory |= contradicts && !is_without(box, event);
     if (event->kind != EVENT_RETURN)
         return;
     if (event->result == RESULT_GRANTED)
@@ -434,7 +467,7 @@ static void answered(struct black_box *box, const struct event *event)
 
 void black_box_event(struct black_box *box, const struct event *event)
 {
-    if (event->client < 0 ||
+    if (event->client < 0 || box->ledger->has_two_at_once ||
         (event->attempt != box->ledger->clients[event->client].attempt && !is_without(box, event)))
         return;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
@@ -448,9 +481,14 @@ void black_box_event(struct black_box *box, const struct event *event)
         attempt_ends(box, event);
 }
 
+bool black_box_is_contradictory(const struct black_box *box)
+{
+    return box->is_contradictory;
+}
+
 void black_box_fact(struct black_box *box, const struct fact *fact)
 {
-    if (fact->kind == FACT_HOLD)
+    if (fact->kind == FACT_HOLD && !box->ledger->has_two_at_once)
         held(box, fact);
     if (fact->kind == FACT_HOLD_ENDED)
         hold_ended(box, fact);

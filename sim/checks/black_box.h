@@ -30,4 +30,8 @@ void black_box_fact(struct black_box *box, const struct fact *fact);
 /* What is proved of that property; NULL: nothing, since it is about what servers do. Borrowed. */
 const struct finding *black_box_finding(const struct black_box *box, enum property property);
 
+/* Do two answers contradict each other? Not counted is who was told "released" without having asked
+ * for the lock: who just deletes is told so. */
+bool black_box_is_contradictory(const struct black_box *box);
+
 #endif

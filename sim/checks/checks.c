@@ -242,12 +242,11 @@ static const char *excuse_of(const struct monitor *monitor)
  * and nothing was lost: one of the two engines is wrong. */
 static bool do_engines_disagree(const struct checks *checks)
 {
-    const struct finding *answers = black_box_finding(checks->black_box, PROPERTY_TRUTHFUL);
     bool is_violated = checks->ledger.has_inferred || gap_of(checks) || checks->has_loss ||
                        checks->counters.faults > 0;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         is_violated |= checks->monitors[i].finding.count > 0;
-    return answers->count > 0 && !is_violated;
+    return black_box_is_contradictory(checks->black_box) && !is_violated;
 }
 
 static void conclude_disagreement(const struct checks *checks, struct finding *finding)

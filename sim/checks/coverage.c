@@ -161,12 +161,22 @@ static void reach_changes(struct coverage *coverage, const struct event *event)
         seen_of(coverage, i)[event->server].has_refused = true;
 }
 
+static bool is_answer_about_own(const struct event *event)
+{
+    return event->kind == EVENT_RETURN && (event->op == OP_RELEASE || event->op == OP_EXTEND) &&
+           result_outcome(event->result) == OUTCOME_OK;
+}
+
 void coverage_event(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
     if (event->kind == EVENT_FAULT && event->server >= 0)
         reach_changes(coverage, event);
-    if (event->client < 0 || event->attempt != ledger->clients[event->client].attempt)
+    if (event->client < 0)
+        return;
+    if (is_answer_about_own(event) && !coverage->clients[event->client].has_asked)
+        miss(coverage, event, "nobody saw what it asked a server");
+    if (event->attempt != ledger->clients[event->client].attempt)
         return;
     struct seen *seen = seen_of(coverage, event->client);
     bool is_of_acquire = event->op == OP_ACQUIRE;

@@ -248,8 +248,10 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
-    bool lacks_calls; /* something returned, or was executed, that nobody had called */
-    bool is_closed;   /* nobody else writes to the keys: a reply that they do not explain is none */
+    bool lacks_calls;     /* something returned, or was executed, that nobody had called */
+    bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an
+                             attempt before its last: from then on calls and returns say nothing */
+    bool is_closed; /* nobody else writes to the keys: a reply that they do not explain is none */
     char impossible[STRANGE_BYTES]; /* the first such; "": none */
     char strange[STRANGE_BYTES];    /* the first effect that nothing in the history explains; "" */
     int64_t gains_us[SERVERS_MAX];  /* what the clock of each server gains a second */

@@ -147,10 +147,31 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     }
 }
 
+/* Of a client one attempt is kept: what is said of another one at the same time would be lost. */
+static void note_two_at_once(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const bool asks_for_more =
+        event->op == OP_ACQUIRE && client->is_holding && client->lock != event->lock;
+    const bool goes_back = event->op != OP_ACQUIRE && event->attempt < client->attempt;
+    if (event->is_inferred || (!asks_for_more && !goes_back))
+        return;
+    ledger->has_two_at_once = true;
+    if (ledger->strange[0])
+        return;
+    (void)snprintf(ledger->strange, sizeof ledger->strange,
+                   asks_for_more ? "%s asked for another lock at %s while it had one: who has two "
+                                   "locks at once is two clients here"
+                                 : "%s went back at %s to an attempt before its last: who has two "
+                                   "locks at once is two clients here",
+                   client_name(ledger, event->client), MS(event->time_us));
+}
+
 static void called(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
+    note_two_at_once(ledger, event);
     client->called_us = event->time_us;
     if (event->op == OP_ACQUIRE) {
         attempt_begin(ledger, event);

@@ -16,6 +16,7 @@ struct tried {
     int call, answer; /* events; answer -1: none that counts */
     int own;          /* the acquire of the same attempt, of those that are tried */
     enum result result;
+    bool was_granted; /* the last that its client was told by its call is that it has the lock */
 };
 
 struct state {
@@ -25,6 +26,7 @@ struct state {
 struct placements {
     const struct event *events;
     int count, lease, operations;
+    bool anybody_releases;
     struct tried tried[PLACEMENTS_OPERATIONS];
     int waiting; /* states on the stack */
     struct state stack[STATES_MAX];
@@ -58,6 +60,22 @@ static int answer_of(const struct placements *placements, int call)
     return -1;
 }
 
+static bool was_granted(const struct placements *placements, int call)
+{
+    for (int i = call - 1; i >= 0; i--) {
+        const struct event *event = &placements->events[i];
+        if (event->client != placements->events[call].client)
+            continue;
+        /* It was not answered, or nobody knows how. */
+        if (event->kind == EVENT_CALL ? answer_of(placements, i) < 0
+                                      : result_outcome(event->result) == OUTCOME_INFO)
+            return false;
+        if (event->result == RESULT_GRANTED || event->result == RESULT_RELEASED)
+            return event->result == RESULT_GRANTED;
+    }
+    return false;
+}
+
 /* A grant, or a renewal, that is told a lease after its call is one without an answer. */
 static bool is_late(const struct placements *placements, const struct tried *tried)
 {
@@ -69,7 +87,7 @@ static bool is_late(const struct placements *placements, const struct tried *tri
 
 static void list(struct placements *placements)
 {
-    int own[PLACEMENTS_EVENTS]; /* by client */
+    int own[PLACEMENTS_EVENTS] = {0}; /* by client */
     placements->operations = 0;
     for (int i = 0; i < placements->count; i++) {
         const struct event *event = &placements->events[i];
@@ -82,7 +100,8 @@ static void list(struct placements *placements)
         *tried = (struct tried){.op = event->op,
                                 .call = i,
                                 .answer = answer_of(placements, i),
-                                .own = own[event->client]};
+                                .own = own[event->client],
+                                .was_granted = was_granted(placements, i)};
         if (tried->answer >= 0)
             tried->result = placements->events[tried->answer].result;
         if (tried->answer >= 0 &&
@@ -121,23 +140,31 @@ static int lease_end(const struct placements *placements, int time)
 }
 
 /* Does it take effect there? */
-static bool is_possible(const struct tried *tried, const struct state *state)
+static bool is_possible(const struct placements *placements, const struct tried *tried,
+                        const struct state *state)
 {
-    return tried->op == OP_ACQUIRE ? state->owner == FREE : state->owner == tried->own + 1;
+    if (tried->op == OP_ACQUIRE)
+        return state->owner == FREE;
+    return placements->anybody_releases ? state->owner != FREE : state->owner == tried->own + 1;
 }
 
 /* Executed at this moment, it is answered as it was; without an answer it may do what it can. */
-static bool is_answered_so(const struct tried *tried, const struct state *state)
+static bool is_answered_so(const struct placements *placements, const struct tried *tried,
+                           const struct state *state)
 {
+    const bool is_ok = result_outcome(tried->result) == OUTCOME_OK;
     if (tried->answer < 0)
         return true;
-    return is_possible(tried, state) == (result_outcome(tried->result) == OUTCOME_OK);
+    if (placements->anybody_releases && tried->op != OP_ACQUIRE && !is_ok && !tried->was_granted)
+        return true; /* it had no effect, and may have found another one's lock */
+    return is_possible(placements, tried, state) == is_ok;
 }
 
 static void execute(struct placements *placements, struct state state, int number)
 {
     const struct tried *tried = &placements->tried[number];
-    bool takes_effect = is_possible(tried, &state);
+    bool takes_effect = is_possible(placements, tried, &state) &&
+                        (tried->answer < 0 || result_outcome(tried->result) == OUTCOME_OK);
     state.executed |= 1 << number;
     if (takes_effect && tried->op == OP_ACQUIRE)
         state.owner = number + 1;
@@ -169,7 +196,7 @@ static void step(struct placements *placements, const struct state *state)
         bool is_called = tried->call < now.passed;
         bool is_over = tried->answer >= 0 && tried->answer < now.passed;
         if (is_called && !is_over && !(now.executed >> i & 1) &&
-            tried->result != RESULT_UNSUPPORTED && is_answered_so(tried, &now))
+            tried->result != RESULT_UNSUPPORTED && is_answered_so(placements, tried, &now))
             execute(placements, now, i);
     }
     if (now.owner != FREE && now.ends <= now.time) {
@@ -185,12 +212,14 @@ static void step(struct placements *placements, const struct state *state)
 }
 
 bool placements_exist(struct placements *placements, const struct event *events, int count,
-                      int64_t lease)
+                      int64_t lease, bool anybody_releases)
 {
+    assert(!lease || !anybody_releases);
     assert(count <= PLACEMENTS_EVENTS && lease >= 0 && lease <= PLACEMENTS_TIME);
     placements->events = events;
     placements->count = count;
     placements->lease = (int)lease;
+    placements->anybody_releases = anybody_releases;
     placements->round++;
     placements->waiting = placements->states = 0;
     list(placements);

@@ -19,8 +19,9 @@ struct placements;
 struct placements *placements_new(void);
 void placements_free(struct placements *placements);
 
-/* Is there a placement? events: calls and returns of one lock, in order; lease: 0: none. */
+/* Is there a placement? events: calls and returns of one lock, in order; lease: 0: none.
+ * anybody_releases: whoever has it; then there is no lease. */
 bool placements_exist(struct placements *placements, const struct event *events, int count,
-                      int64_t lease);
+                      int64_t lease, bool anybody_releases);
 
 #endif

@@ -72,7 +72,8 @@ static void put(struct selftest_draft *draw, enum event_kind kind, int client, e
 static void call(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
-    bool begins = who->attempt == 0 || random_below(&draw->random, 5) < 2;
+    bool begins = (who->attempt == 0 && !draw->history->anybody_releases) ||
+                  random_below(&draw->random, 5) < 2;
     who->op = begins ? OP_ACQUIRE : random_below(&draw->random, 3) == 0 ? OP_EXTEND : OP_RELEASE;
     who->attempt += begins;
     const struct selftest_history *history = draw->history;
@@ -88,7 +89,9 @@ static void call(struct selftest_draft *draw, int client)
 static void execute(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
-    bool is_own = draw->owner == client && draw->owner_attempt == who->attempt;
+    bool is_own = draw->history->anybody_releases
+                      ? draw->owner >= 0
+                      : draw->owner == client && draw->owner_attempt == who->attempt;
     bool is_done = who->op == OP_ACQUIRE ? draw->owner < 0 : is_own;
     who->is_executed = true;
     who->result = who->op == OP_ACQUIRE   ? (is_done ? RESULT_GRANTED : RESULT_REFUSED)
@@ -162,6 +165,7 @@ void selftest_draw(uint64_t seed, int64_t number, struct selftest_history *histo
         .random = {.seed = seed, .stream = (uint64_t)number}, .history = history, .owner = -1};
     history->count = 0;
     history->lease = (int64_t)random_below(&draw.random, LEASE_MAX);
+    history->anybody_releases = history->lease == 0 && random_below(&draw.random, 2);
     int steps = 8 + (int)random_below(&draw.random, 32);
     for (int i = 0; i < steps && history->count < SELFTEST_EVENTS; i++)
         step(&draw);
@@ -175,6 +179,7 @@ static enum answers by_engine(struct answers_rules rules, const struct selftest_
                               bool *is_lenient)
 {
     rules.lease_us = history->lease;
+    rules.anybody_releases = history->anybody_releases;
     struct answers_engine *engine = answers_new(rules, CLIENTS, 1);
     enum answers said = ANSWERS_FIT;
     for (int i = 0; i < history->count && said == ANSWERS_FIT; i++)
@@ -193,8 +198,8 @@ static struct judgement judge(struct selftest_room *room, const struct selftest_
     struct judgement judgement;
     judgement.engine_contradicts =
         by_engine(room->rules, history, &judgement.is_lenient) == ANSWERS_CONTRADICT;
-    judgement.can_be =
-        placements_exist(room->placements, history->events, history->count, history->lease);
+    judgement.can_be = placements_exist(room->placements, history->events, history->count,
+                                        history->lease, history->anybody_releases);
     return judgement;
 }
 
@@ -272,7 +277,8 @@ void selftest_go(struct selftest_room *room, struct selftest *selftest, int64_t 
 
 const char *selftest_print(const struct selftest_history *history, char *text)
 {
-    size_t used = (size_t)snprintf(text, SELFTEST_TEXT, "lease %d\n", (int)history->lease);
+    size_t used = (size_t)snprintf(text, SELFTEST_TEXT, "lease %d%s\n", (int)history->lease,
+                                   history->anybody_releases ? ", anybody may release it" : "");
     for (int i = 0; i < history->count && used < SELFTEST_TEXT; i++) {
         const struct event *event = &history->events[i];
         used +=

@@ -15,7 +15,7 @@ enum ask_phase { ASKED_NONE, ASKED_OPEN, ASKED_UNANSWERED, ASKED_GRANTED, ASKED_
 struct asker {
     int lock, attempt;
     enum ask_phase acquire, release;
-    bool is_renewing;
+    bool is_renewing, was_refused;
     int64_t called_us, release_us, renew_us; /* of the calls */
     int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */
     bool is_excused, is_release_excused,

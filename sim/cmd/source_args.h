@@ -10,7 +10,7 @@
     "  --format FORMAT        of the file: picklock (default), jepsen-edn, jepsen-json\n" \
     "  --model MODEL          of a Jepsen test: mutex (default), owner-mutex, lease-lock (wants\n" \
     "                         --lease), fenced-lock\n" \
-    "  --refusals             of a Jepsen test: :fail says that somebody else had the lock, or\n" \
+    "  --refusals             of a Jepsen test: :fail says that the lock was not free, or\n" \
     "                         that it was not the own one (else: only that it did not happen)\n" \
     "  --time-unit UNIT       of a Jepsen test's ':time': ns (default), us, ms, s\n" \
     "  --concurrency N        of a Jepsen test: how many processes run at once, so that p goes\n" \

@@ -65,6 +65,7 @@ struct event {
     enum result result;
     int64_t token;
     int64_t fence;
+    bool has_fence; /* RETURN of an acquire: `fence` was told, be it 0 */
     int64_t amount_us;
     enum fault fault; /* of a FAULT event */
     bool is_inferred; /* CALL, RETURN, NOTICE: nobody said so; it was concluded from the wire */
@@ -106,6 +107,7 @@ struct history_head {
     char (*processes)[NAME_MAX_BYTES]; /* clients names: in which process each of them is; two of
                                           one process share the name. NULL: not said. Kept likewise
                                           */
+    bool anybody_releases;             /* nobody owns a lock: whoever releases it has released it */
     bool is_closed; /* nobody else writes to its keys, and none was there when it began */
     char incomplete[HISTORY_WHY_MAX]; /* why it is not whole, so that nothing holds; "": it is */
 };

@@ -46,6 +46,8 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 {
     *export = (struct export){.out = out, .head = head};
     export->clients = memory_new((size_t)head->clients, sizeof *export->clients);
+    for (int i = 0; i < head->clients; i++)
+        export->clients[i].number = -1;
     if (rules->begin)
         rules->begin(export);
 }
@@ -60,6 +62,9 @@ static void called(struct export *export, const struct event *event)
         client->number = export->attempts++;
         client->renewals = 0;
         client->is_holding = false;
+    } else if (client->number < 0 || event->attempt > client->attempt) {
+        client->number = export->attempts++; /* nobody's: no acquire began it */
+        client->renewals = 0;
     }
     client->is_holding &= event->op != OP_RELEASE;
     client->is_open = true;

@@ -16,7 +16,7 @@ struct export_client {
     enum operation op;
     int lock, attempt;
     int64_t call_us, held_us;
-    int64_t number;   /* of its attempt, among all */
+    int64_t number;   /* of its attempt, among all; -1: none yet */
     int64_t renewals; /* of that attempt */
     int64_t retired;  /* operations that ended without an answer */
     struct {

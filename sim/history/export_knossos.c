@@ -17,7 +17,7 @@ static void put(struct export *export, const struct event *event, const char *ty
     fprintf(export->out, ", :type :%s, :f :%s, :value ", type, functions[event->op]);
     if (export->head->locks > 1)
         fprintf(export->out, "[%d ", event->lock);
-    if (event->kind == EVENT_RETURN && event->fence)
+    if (event->kind == EVENT_RETURN && (event->has_fence || event->fence))
         fprintf(export->out, "%" PRId64, event->fence);
     else
         fputs("nil", export->out);

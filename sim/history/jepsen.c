@@ -24,10 +24,10 @@ struct jepsen_client {
     bool is_open; /* an operation without its end */
     enum operation op;
     bool has_lock, may_have_lock;
-    bool is_other;   /* it is a release of who has it not, where anybody may */
     bool is_void;    /* the operation that is open did not happen: it ends in :fail */
     int64_t invoked; /* number of the operation that is open */
-    int acts_for;    /* in the operation that is open: itself, or whose lock it releases */
+    int acts_for;    /* in the operation that is open: itself; whose lock it releases; or a place of
+                        its own, from which it asks in vain for what it has */
 };
 
 struct jepsen_reader {
@@ -41,8 +41,6 @@ struct jepsen_reader {
     struct jepsen_lock {
         char key[JEPSEN_KEY_BYTES];
         int holder; /* the client that was granted it last and has not released it; -1: none */
-        int open;   /* operations that may still take effect */
-        int others; /* releases of those among them who had it not */
     } * locks;
     int locks_count, locks_size;
     json_t *lock_numbers; /* by key */
@@ -80,7 +78,6 @@ static enum fail find_lock(struct jepsen_reader *reader, const char *key, int *l
     }
     *lock = reader->locks_count++;
     reader->locks[*lock].holder = -1;
-    reader->locks[*lock].open = reader->locks[*lock].others = 0;
     snprintf(reader->locks[*lock].key, JEPSEN_KEY_BYTES, "%s", key);
     json_object_set_new_nocheck(reader->lock_numbers, key, json_integer(*lock));
     return FAIL_NONE;
@@ -92,15 +89,15 @@ static const char *print_place(int64_t process, int lock, char name[PLACE_BYTES]
     return name;
 }
 
-/* A place that a process has left, or a new one; -1: there are too many. */
-static int take_place(struct jepsen_reader *reader)
+/* A place that a process has left, or a new one. */
+static enum fail take_place(struct jepsen_reader *reader, int *place, struct failure *failure)
 {
     /* What is not judged needs no room: everybody keeps his own. */
     const bool is_full = reader->clients_count == CLIENTS_MAX;
     if (reader->left_count > 0 && (reader->options.is_judged || is_full))
-        return reader->left[--reader->left_count];
+        return *place = reader->left[--reader->left_count], FAIL_NONE;
     if (is_full)
-        return -1;
+        return form_refuses(&reader->form, failure, "more than %d processes at once", CLIENTS_MAX);
     if (reader->clients_count == reader->clients_size) {
         reader->clients_size = reader->clients_size ? 2 * reader->clients_size : FIRST_SLOTS;
         size_t size = (size_t)reader->clients_size;
@@ -108,7 +105,8 @@ static int take_place(struct jepsen_reader *reader)
         reader->left = memory_resize(reader->left, size, sizeof *reader->left);
     }
     reader->clients[reader->clients_count] = (struct jepsen_client){.process = -1};
-    return reader->clients_count++;
+    *place = reader->clients_count++;
+    return FAIL_NONE;
 }
 
 static void name_client(struct jepsen_reader *reader, int number)
@@ -156,9 +154,8 @@ static enum fail find_client(struct jepsen_reader *reader, int64_t process, int 
         return FAIL_NONE;
     if (check_process(reader, process, failure))
         return failure->code;
-    *number = take_place(reader);
-    if (*number < 0)
-        return form_refuses(&reader->form, failure, "more than %d processes at once", CLIENTS_MAX);
+    if (take_place(reader, number, failure))
+        return failure->code;
     struct jepsen_client *client = &reader->clients[*number];
     *client = (struct jepsen_client){
         .process = process, .lock = lock, .attempt = client->attempt, .is_new = true};
@@ -205,14 +202,43 @@ static void pass_on(struct jepsen_reader *reader, int lock, int number)
 
 /* --- operation to event --- */
 
-/* Where anybody may release, it is the holder's release. */
-static int acts_for(const struct jepsen_reader *reader, const struct jepsen_op *op, int number)
+/* What the first pass has found out of an operation. */
+static bool is_known(const struct jepsen_reader *reader, int64_t number, enum known_bit bit)
+{
+    return !reader->is_first_pass && jepsen_known_has(&reader->known, number, bit);
+}
+
+/* Where anybody may release, it is the holder's release: of histories that are drawn. The judge
+ * of such a lock asks nobody whose it is. */
+static int releases_for(const struct jepsen_reader *reader, const struct jepsen_op *op, int number)
 {
     const struct jepsen_client *client = &reader->clients[number];
     int holder = reader->locks[client->lock].holder;
     bool is_other = reader->options.model == MODEL_MUTEX && op->op == OP_RELEASE &&
-                    !client->has_lock && holder >= 0;
+                    !reader->options.is_judged && !client->has_lock && holder >= 0;
     return is_other ? holder : number;
+}
+
+/* Who has the lock and is refused it has it as before: he asks as another client would. What comes
+ * of it the first pass does not know yet, and so keeps a place for it. */
+static enum fail find_asker(struct jepsen_reader *reader, const struct jepsen_op *op, int number,
+                            struct failure *failure)
+{
+    const struct jepsen_client client = reader->clients[number];
+    if (op->op != OP_ACQUIRE || !client.has_lock ||
+        (!reader->is_first_pass && !is_known(reader, client.invoked, KNOWN_FAILED)))
+        return FAIL_NONE;
+    int place;
+    if (take_place(reader, &place, failure))
+        return failure->code;
+    reader->clients[number].acts_for = place;
+    reader->clients[place] = (struct jepsen_client){.process = client.process,
+                                                    .lock = client.lock,
+                                                    .is_over = true,
+                                                    .attempt = reader->clients[place].attempt + 1};
+    if (!reader->is_first_pass)
+        name_client(reader, place);
+    return FAIL_NONE;
 }
 
 static enum result result_of(const struct jepsen_reader *reader, const struct jepsen_op *op)
@@ -226,32 +252,6 @@ static enum result result_of(const struct jepsen_reader *reader, const struct je
     if (!reader->options.reads_misses || op->was_not_done)
         return RESULT_UNSUPPORTED;
     return op->op == OP_ACQUIRE ? RESULT_REFUSED : RESULT_NOT_MINE;
-}
-
-/* What the first pass has found out of an operation. */
-static bool is_known(const struct jepsen_reader *reader, int64_t number, enum known_bit bit)
-{
-    return !reader->is_first_pass && jepsen_known_has(&reader->known, number, bit);
-}
-
-/* Who releases what another one has: which lock that was is known only when nothing else is under
- * way. A guess would accuse the innocent. */
-static enum fail check_other(struct jepsen_reader *reader, struct jepsen_lock *lock, bool is_other,
-                             const struct jepsen_op *op, struct failure *failure)
-{
-    if (reader->is_first_pass || !reader->options.is_judged)
-        return FAIL_NONE;
-    bool is_clear = lock->others == 0 && (!is_other || (lock->open == 0 && lock->holder >= 0));
-    lock->open++;
-    lock->others += is_other;
-    return is_clear ? FAIL_NONE
-                    : failure_set(failure, FAIL_UNKNOWN,
-                                  "process %" PRId64 " releases, or meets the release of, a lock "
-                                  "that somebody else acquired, while other operations are under "
-                                  "way: which lock that was cannot be told, so nothing more is "
-                                  "concluded; where only the owner may release, --model "
-                                  "owner-mutex judges that",
-                                  op->process);
 }
 
 /* Jepsen's worker goes on as another process, and its client may go on as it is: whose lock that
@@ -293,13 +293,15 @@ static enum fail invoke(struct jepsen_reader *reader, int number, const struct j
         return FAIL_NONE;
     if (check_successor(reader, client, op, failure))
         return failure->code;
-    client->attempt += op->op == OP_ACQUIRE || client->is_new;
+    client->acts_for = releases_for(reader, op, number);
+    if (find_asker(reader, op, number, failure))
+        return failure->code;
+    client = &reader->clients[number];
+    const bool asks_itself = client->acts_for == number;
+    client->attempt += (op->op == OP_ACQUIRE && asks_itself) || client->is_new;
     client->is_new = false;
     client->may_have_lock |= op->op == OP_ACQUIRE;
-    client->acts_for = acts_for(reader, op, number);
-    client->is_other =
-        reader->options.model == MODEL_MUTEX && op->op == OP_RELEASE && !client->has_lock;
-    return check_other(reader, &reader->locks[client->lock], client->is_other, op, failure);
+    return FAIL_NONE;
 }
 
 static enum fail complete(struct jepsen_reader *reader, int number, const struct jepsen_op *op,
@@ -318,16 +320,12 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
                           KNOWN_FAILED | (did_not_happen ? KNOWN_VOID : 0));
     if (client->is_void)
         return FAIL_NONE;
-    if (op->type != TYPE_INFO && !reader->is_first_pass && reader->options.is_judged) {
-        reader->locks[client->lock].open--;
-        reader->locks[client->lock].others -= client->is_other;
-    }
     if (op->op == OP_ACQUIRE && op->type == TYPE_OK) {
         client->has_lock = true;
         pass_on(reader, client->lock, number);
     }
     if (op->op == OP_ACQUIRE && op->type == TYPE_FAIL)
-        client->may_have_lock = false;
+        client->may_have_lock = client->has_lock;
     if (op->op == OP_RELEASE && op->type != TYPE_FAIL) {
         reader->clients[client->acts_for].has_lock = false;
         if (reader->locks[client->lock].holder == client->acts_for)
@@ -361,8 +359,15 @@ static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *o
                             .op = op->op};
     if (op->type != TYPE_INVOKE)
         event->result = result_of(reader, op);
-    if (op->type == TYPE_OK && op->op == OP_ACQUIRE && reader->options.model == MODEL_FENCED)
+    if (op->type == TYPE_OK && op->op == OP_ACQUIRE && reader->options.model == MODEL_FENCED) {
+        if (op->has_other_value)
+            return form_refuses_field(&reader->form, "value", failure,
+                                      "a fencing token is a whole number");
+        event->has_fence = op->has_fence;
         event->fence = op->fence;
+    }
+    if (op->type != TYPE_INVOKE && op->op == OP_ACQUIRE && who != number)
+        leave(reader, who);
     if (op->type == TYPE_INFO)
         retire(reader, op->process);
     return FAIL_NONE;

@@ -50,7 +50,8 @@ void lock_model_head(const struct jepsen_options *options, struct history_head *
                                   .locks = 1,
                                   .lease_us = options->lease_us,
                                   .unit_us = 1,
-                                  .has_promises = true};
+                                  .has_promises = true,
+                                  .anybody_releases = options->model == MODEL_MUTEX};
     snprintf(head->program, sizeof head->program, "the Jepsen test (%s)",
              lock_model_name(options->model));
     if (options->lease_us)

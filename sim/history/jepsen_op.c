@@ -152,7 +152,9 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
             return failure->code;
         value = json_object_get(value, "fence");
     }
-    op->fence = json_is_integer(value) ? json_integer_value(value) : 0;
+    op->has_fence = json_is_integer(value);
+    op->has_other_value = value && !op->has_fence && !json_is_null(value);
+    op->fence = op->has_fence ? json_integer_value(value) : 0;
     return FAIL_NONE;
 }
 

@@ -18,7 +18,8 @@ struct jepsen_op {
     enum operation op;
     char key[JEPSEN_KEY_BYTES];
     bool is_nemesis;
-    bool was_not_done; /* a failure that is no refusal */
+    bool was_not_done;               /* a failure that is no refusal */
+    bool has_fence, has_other_value; /* its value is a whole number; is something else */
 };
 
 enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_NUMBER_AS_TEXT };

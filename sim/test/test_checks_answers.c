@@ -67,10 +67,25 @@ static void assert_answers(int64_t lease, const char *story, int wanted)
     read_story(story, &told);
     assert_true(told.count > 0);
     assert_int_equal(contradictions((struct answers_rules){.lease_us = lease}, 1, &told), wanted);
-    assert_int_equal(placements_exist(placements, told.events, told.count, lease), wanted == 0);
+    assert_int_equal(placements_exist(placements, told.events, told.count, lease, false),
+                     wanted == 0);
     placements_free(placements);
 }
 
+/* Of a lock that anybody may release. */
+static void assert_mutex_answers(const char *story, int wanted)
+{
+    const struct answers_rules rules = {.anybody_releases = true};
+    struct told told;
+    struct placements *placements = placements_new();
+    read_story(story, &told);
+    assert_int_equal(contradictions(rules, 1, &told), wanted);
+    assert_int_equal(placements_exist(placements, told.events, told.count, 0, true), wanted == 0);
+    placements_free(placements);
+}
+
+#define MUTEX_CAN_BE(story)  assert_mutex_answers(story, 0)
+#define MUTEX_CANNOT(story)  assert_mutex_answers(story, 1)
 #define CAN_BE(lease, story) assert_answers(lease, story, 0)
 #define CANNOT(lease, story) assert_answers(lease, story, 1)
 
@@ -223,6 +238,84 @@ static void a_release_told_late_may_be_doubted(void **state)
         0);
 }
 
+/* However late it is told: who was refused has nothing to lose. */
+static void a_release_of_who_was_refused_is_not_doubted(void **state)
+{
+    const struct answers_rules rules = {.lease_us = 5, .doubts_late_releases = true};
+    struct told told;
+    (void)state;
+    read_story("0 B acquire; 1 B granted; 2 A acquire; 3 A refused; 4 A release; 9 A released",
+               &told);
+    assert_int_equal(contradictions(rules, 1, &told), 1);
+    read_story("0 A acquire; 1 A granted; 2 A release; 3 A released; 4 A release; 9 A released",
+               &told);
+    assert_int_equal(contradictions(rules, 1, &told), 0);
+}
+
+/* --- a lock that anybody may release --- */
+
+static void anybody_releases_it(void **state)
+{
+    (void)state;
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 C acquire; 5 C granted");
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 C acquire; 4 C granted; 5 B released");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 B acquire; 3 B granted");
+    MUTEX_CANNOT("0 A release; 1 A released");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 A release; 5 A released");
+    /* one release, and two that were granted it since */
+    MUTEX_CANNOT("0 A acquire; 1 B release; 2 A granted; 3 C acquire; 4 B released; 5 C granted; "
+                 "6 D acquire; 7 D granted");
+}
+
+static void without_an_answer_a_release_may_happen_once(void **state)
+{
+    (void)state;
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B failed; 9 C acquire; 10 C granted");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 B release; 3 B failed; 9 C acquire; 10 C granted; "
+                 "11 D acquire; 12 D granted");
+    MUTEX_CAN_BE("0 A acquire; 1 A failed; 2 B release; 3 B released; 4 C acquire; 5 C granted");
+    MUTEX_CANNOT("0 A acquire; 1 A failed; 2 B release; 3 B released; 4 C release; 5 C released");
+}
+
+static void a_refusal_is_of_a_lock_that_was_locked_since_the_call(void **state)
+{
+    (void)state;
+    MUTEX_CANNOT("0 A acquire; 1 A refused");
+    MUTEX_CAN_BE("0 A acquire; 1 B acquire; 2 B refused; 3 A granted");
+    MUTEX_CANNOT("0 A acquire; 1 B acquire; 2 B refused; 3 A refused");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 C release; 3 C released; 4 B acquire; 5 B refused");
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 C release; 3 B acquire; 4 C released; 5 B refused");
+}
+
+/* "Not mine" is also said of a lock that is another one's: not to whom it was granted. */
+static void not_mine_says_of_the_holder_alone_that_it_is_free(void **state)
+{
+    (void)state;
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B not-mine; 4 A release; 5 A released");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 A release; 3 A not-mine");
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 A release; 5 A not-mine");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 B release; 3 B not-mine; 4 C acquire; 5 C granted");
+    MUTEX_CANNOT("0 A extend; 1 A done");
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 A extend; 3 A done; 4 B extend; 5 B done");
+}
+
+/* From the answer that contradicts on, it is known how the lock stands. */
+static void it_goes_on_with_what_was_told_last(void **state)
+{
+    const struct answers_rules rules = {.anybody_releases = true};
+    struct told told;
+    (void)state;
+    read_story("0 A acquire; 1 A granted; 2 B acquire; 3 B granted; 4 C acquire; 5 C granted; "
+               "6 D release; 7 D released; 8 D release; 9 D released; 10 A acquire; 11 A granted",
+               &told);
+    assert_int_equal(contradictions(rules, 1, &told), 3);
+    /* C asked before: it may be answered anything */
+    read_story("0 A acquire; 1 A granted; 2 C acquire; 3 B acquire; 4 B granted; 5 C granted; "
+               "6 D acquire; 7 D granted",
+               &told);
+    assert_int_equal(contradictions(rules, 1, &told), 2);
+}
+
 static int calls_in(const struct told *told)
 {
     int calls = 0;
@@ -283,7 +376,7 @@ static void what_is_easily_got_wrong(void **state)
         answers_free(engine);
         if (is_contradicted == drawn[i].can_be ||
             (calls_in(&told) <= PLACEMENTS_OPERATIONS &&
-             placements_exist(placements, told.events, told.count, drawn[i].lease) !=
+             placements_exist(placements, told.events, told.count, drawn[i].lease, false) !=
                  drawn[i].can_be))
             fail_msg("%s", drawn[i].story);
         placements_free(placements);
@@ -322,7 +415,7 @@ static void a_wrong_engine_is_found_and_its_history_shrunk(void **state)
     assert_true(selftest.smallest.count >= 2 && selftest.smallest.count <= 4);
     struct placements *placements = placements_new();
     assert_false(placements_exist(placements, selftest.smallest.events, selftest.smallest.count,
-                                  selftest.smallest.lease));
+                                  selftest.smallest.lease, selftest.smallest.anybody_releases));
     placements_free(placements);
     selftest_free(room);
 }
@@ -356,6 +449,12 @@ int main(void)
         cmocka_unit_test(it_goes_on_behind_a_contradiction),
         cmocka_unit_test(of_a_quorum_misses_prove_nothing),
         cmocka_unit_test(a_release_told_late_may_be_doubted),
+        cmocka_unit_test(a_release_of_who_was_refused_is_not_doubted),
+        cmocka_unit_test(anybody_releases_it),
+        cmocka_unit_test(without_an_answer_a_release_may_happen_once),
+        cmocka_unit_test(a_refusal_is_of_a_lock_that_was_locked_since_the_call),
+        cmocka_unit_test(not_mine_says_of_the_holder_alone_that_it_is_free),
+        cmocka_unit_test(it_goes_on_with_what_was_told_last),
         cmocka_unit_test(what_is_easily_got_wrong),
         cmocka_unit_test(engine_and_placements_agree),
         cmocka_unit_test(a_wrong_engine_is_found_and_its_history_shrunk),
