@@ -47,11 +47,13 @@ package)
     make deb
     rm -f "$root"/srv/picklock_*.deb
     cp "${BUILD:-build}"/picklock_*.deb "$root/srv/"
+    rm -rf "$root/srv/action" && cp -r harness/action "$root/srv/"
     # shellcheck disable=SC2016 # it is expanded in there
     inside '
         apt-get update -q > /dev/null
         dpkg --purge picklock > /dev/null 2>&1 || true # of an earlier turn
-        apt-get install -y -q /srv/picklock_*.deb python3-redis > /dev/null
+        cd /srv && action/install.sh > /dev/null # the step of a pipeline that has the package beside it
+        apt-get install -y -q python3-redis > /dev/null
         picklock --version && picklock doctor
         rm -rf /srv/project && mkdir /srv/project && cd /srv/project
         cp /usr/share/picklock/workers/redis_py_lock.py my_lock.py

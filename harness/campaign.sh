@@ -8,6 +8,7 @@
 # one behind them `picklock report DIR/*/latest`. Exit status: that of the merged report.
 set -u
 picklock=${BUILD:-build}/picklock
+[ -n "${BUILD:-}" ] || [ -x "$picklock" ] || picklock=picklock # installed
 
 if [ $# -lt 3 ] || [ "$1" -lt 1 ] 2>/dev/null; then
     echo "usage: harness/campaign.sh SHARDS DIR explore|run|stress [OPTION...]" >&2

@@ -4,7 +4,8 @@
 #   bin/picklock                       the program; it finds the rest by where it lies itself
 #   lib/picklock/*.so                  what it preloads into servers and workers
 #   share/pkgconfig/picklock.pc          and include/picklock: for a scheme of your own
-#   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme, the action for GitHub
+#   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme, example histories and
+#                                      reports, the action for GitHub, campaign.sh
 #   lib/python3.x/dist-packages        the Python package, and the pytest plug-in
 #   share/man/man1, share/doc/picklock, and what bash, zsh and fish complete
 set -eu
@@ -53,23 +54,10 @@ Cflags: -I\${includedir}
 PC
 chmod 644 "$to/share/pkgconfig/picklock.pc"
 
-share=$to/share/picklock
-put 644 "$share/scenarios" scenarios/*.yaml
-put 644 "$share/schemas" reports/*.schema.json sim/worker/*.schema.json
-put 644 "$share/workers" sim/worker/examples/*.*
-put 644 "$share" sim/schemes/skeleton.c
-put 644 "$share/action" harness/action/action.yml harness/action/README.md
-put 755 "$share/action" harness/action/*.py harness/action/*.sh
-put 644 "$share/workers/java" sim/worker/java/*
-put 644 "$share/workers/go" sim/worker/go/*
 put 644 "$to/share/doc/picklock" LICENSE
-find README.md sim scenarios reports harness -name '*.md' | while read -r page; do # as they lie here: they point at each other
-    install -d -m 755 "$to/share/doc/picklock/$(dirname "$page")"
-    # There the program is on the PATH.
-    sed -e 's/ *`picklock` stands for `build\/picklock`[^.]*\. *//' -e '/^\$ make/!s|\(picklock/\)\{0,1\}build/picklock\([^_]\)|picklock\2|g' "$page" \
-        > "$to/share/doc/picklock/$page"
-    chmod 644 "$to/share/doc/picklock/$page"
-done
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+"$python" harness/install_pages.py "$to" "$prefix"
 
 print "$to/share/man/man1/picklock.1" man
 for command in $("$program" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do

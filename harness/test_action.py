@@ -79,6 +79,26 @@ def test_no_input_is_run_as_a_command(step, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+def test_without_a_picklock_it_says_what_to_do(tmp_path):
+    """The folder alone, copied as its page says, and no package, or two of them. With one: bare_root.sh."""
+    action = tmp_path / ".github" / "picklock"
+    shutil.copytree(ACTION, action)
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "dirname", "id"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+
+    def installed():
+        return subprocess.run([action / "install.sh"], cwd=tmp_path, text=True, capture_output=True, timeout=PATIENCE_S,
+                              env={"PATH": str(tmp_path / "bin")})
+
+    missing = installed()
+    assert missing.returncode == 69 and f"put its package (picklock_*.deb) into {tmp_path}" in missing.stdout, missing
+    for name in ("picklock_0.1.0_amd64.deb", "picklock_0.0.9_amd64.deb"):
+        (tmp_path / name).touch()
+    two = installed()
+    assert two.returncode == 64 and "2 packages in" in two.stdout and "picklock_0.0.9_amd64.deb" in two.stdout, two
+
+
 def test_the_action_and_its_pages_are_whole():
     action = yaml.safe_load((ACTION / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"

@@ -73,10 +73,60 @@ def test_every_command_has_a_page_with_all_of_its_options(installed):
         assert ".SH EXIT STATUS" in page
 
 
+def pages_of(installed):
+    pages = [*(installed / "share/doc/picklock").rglob("*.md"), *(installed / "share/picklock").rglob("*.md")]
+    assert len(pages) > 20
+    return pages
+
+
+def outside_workflows(page):
+    """Those are for a copy of the tree."""
+    return re.sub(r"```yaml\n(?:(?!```).)*actions/checkout.*?```", "", page.read_text(), flags=re.S)
+
+
 def test_installed_documents_name_the_program_as_it_is_called_there(installed):
-    for page in (installed / "share/doc/picklock").rglob("*.md"):
-        for line in page.read_text().splitlines():
+    """But a workflow, which builds it from a copy of the tree, calls that one: its blocks are those of the tree."""
+    for page in pages_of(installed):
+        for line in outside_workflows(page).splitlines():
             assert "build/picklock" not in line.replace("build/picklock_", "") or line.startswith("$ make"), (page, line)
+    for name in ("README.md", "reports/README.md"):
+        workflows = re.findall(r"```yaml\n.*?```", (ROOT / name).read_text(), re.S)
+        assert workflows == re.findall(r"```yaml\n.*?```", (installed / "share/doc/picklock" / name).read_text(), re.S)
+        assert any("build/picklock" in text for text in workflows)
+
+
+def test_every_link_of_an_installed_document_goes_somewhere(installed):
+    links = 0
+    for page in pages_of(installed):
+        for target in re.findall(r"\[[^\]\n]*\]\(([^)\s]+)\)", page.read_text()):
+            if "://" not in target and not target.startswith("#"):
+                assert (page.parent / target.split("#")[0]).exists(), (page, target)
+                links += 1
+    assert links > 100
+
+
+def test_every_file_that_a_command_of_an_installed_document_names_is_there(installed):
+    """As it will be named when DESTDIR is gone."""
+    named = 0
+    for page in pages_of(installed):
+        for path in re.findall(r"(?<![\w.])/usr/(?:share|include)/picklock[\w./-]*", outside_workflows(page)):
+            assert (installed / path.removeprefix("/usr/")).exists() or "NAME" in path or path.endswith("scenarios/"), (page, path)
+            named += 1
+        for line in outside_workflows(page).splitlines():
+            if line.startswith("$ ") and not line.startswith("$ make"):
+                assert not re.search(r"(?<![\w/])(sim|scenarios|harness)/[\w/]*\w\.\w", line), (page, line)
+    assert named > 50
+
+
+def test_the_examples_of_the_documents_run_where_they_are_installed(installed, tmp_path):
+    """A history of each kind, as EXAMPLES.md calls it, and a run folder."""
+    shown = re.findall(r"^## `([a-z-]+)`\n\n`picklock (check /usr[^`]*)`: ", (installed / "share/doc/picklock/sim/docs/EXAMPLES.md").read_text(), re.M)
+    assert len(shown) > 20
+    for cause, words in [shown[0], shown[-1]]:
+        checked = call(installed, *[word.replace("/usr", str(installed)) for word in words.split()], cwd=tmp_path)
+        assert checked.returncode == 1 and cause in checked.stdout, checked
+    told = call(installed, "report", installed / "share/picklock/example", cwd=tmp_path)
+    assert told.returncode in (0, 1) and "unlock-bug" in told.stdout, told
 
 
 def test_no_page_gives_an_order_by_accident():
