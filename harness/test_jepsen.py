@@ -366,6 +366,16 @@ def test_the_schema_is_of_what_is_read(picklock, tmp_path):
         assert ran.status == (2 if is_good else 64), (shown, ran)
 
 
+@pytest.mark.parametrize("added", ["#_ :a", "#_ #_ :a :b", "#_ #_ [1 #_ 2] {:f :c} ", "#_#inst \"x\" ", "#_ [#_ 1] ", "#_ #{1 #_ 2}"])
+def test_what_is_discarded_is_as_if_it_were_not_there(picklock, tmp_path, added):
+    """As EDN has it: of two marks in a row each takes a value, and one within a list ends with it."""
+    lines = (SEEDS / "two-at-once.edn").read_text().splitlines()
+    assert all(", :f" in line for line in lines if line.startswith("{"))
+    other = tmp_path / "discards.edn"
+    other.write_text("\n".join(f"#t {added} " + line.replace(", :f", f" {added} , #t {added} :f", 1) for line in lines))
+    assert judge(picklock, other) == judge(picklock, SEEDS / "two-at-once.edn")
+
+
 @pytest.mark.parametrize("text", ["", "; nothing\n", "[]", "{:process :nemesis, :type :info, :f :kill}"])
 def test_a_file_without_an_operation_is_no_history(picklock, tmp_path, text):
     (tmp_path / "a.edn").write_text(text)

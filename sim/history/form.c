@@ -14,9 +14,10 @@ enum { NO_BYTE = EOF - 1, TOKEN_MAX = 4096, KEY_MAX = 128 };
 /* What is open: a map waits for a key where key is empty. */
 struct open {
     json_t *value;
-    int close; /* the byte that ends it */
-    bool is_map, has_key, is_discarded;
-    char key[KEY_MAX]; /* cut off where it is longer: nobody looks for such a one */
+    int close;                       /* the byte that ends it */
+    bool is_map, has_key, is_tagged; /* tagged: what comes behind it is, for it is discarded */
+    int discards;                    /* of the values from here on, with this one */
+    char key[KEY_MAX];               /* cut off where it is longer: nobody looks for such a one */
 };
 
 void form_init(struct form_reader *reader, FILE *file, const char *path,
@@ -278,8 +279,9 @@ static enum fail take_scalar(struct form_reader *reader, json_t **value, struct 
 struct nest {
     struct open *open; /* FORM_DEPTH_MAX */
     int depth;
-    bool discards; /* the next value is not wanted */
-    bool repeats;  /* a map had that key before */
+    int discards;   /* so many values from here on are not wanted */
+    bool is_tagged; /* a tag stands before the next one that is */
+    bool repeats;   /* a map had that key before */
     struct name_place {
         int64_t line, column;
     } name;       /* of the field in hand, of the outermost map */
@@ -296,8 +298,10 @@ static enum fail begin(const struct form_reader *reader, struct nest *nest, bool
     open->close = close;
     open->is_map = is_map;
     open->has_key = false;
-    open->is_discarded = nest->discards;
-    nest->discards = false;
+    open->discards = nest->discards;
+    open->is_tagged = nest->discards && nest->is_tagged;
+    nest->discards = 0;
+    nest->is_tagged = false;
     return FAIL_NONE;
 }
 
@@ -313,12 +317,14 @@ static void key_of(const json_t *value, char *key)
 }
 
 /* Takes value to where it belongs. */
-static void put(struct nest *nest, json_t *value, bool is_discarded)
+static void put(struct nest *nest, json_t *value)
 {
-    if (is_discarded) {
+    if (nest->discards) {
+        nest->discards--;
         json_decref(value);
         return;
     }
+    nest->is_tagged = false;
     if (nest->depth == 0) {
         nest->made = value;
         return;
@@ -344,13 +350,17 @@ static enum fail end(struct form_reader *reader, struct nest *nest, struct failu
     int byte = peek(reader);
     if (nest->depth == 0 || nest->open[nest->depth - 1].close != byte)
         return refuse_here(reader, failure, "'%c' closes nothing that is open", byte);
+    if (nest->discards || nest->is_tagged)
+        return refuse_here(reader, failure, "a '#' without its value");
     struct open *open = &nest->open[nest->depth - 1];
     if (open->is_map && open->has_key)
         return refuse_here(reader, failure, "a map with a key, '%.40s', that has no value",
                            open->key);
     (void)take(reader);
     nest->depth--;
-    put(nest, open->value, open->is_discarded);
+    nest->discards = open->discards;
+    nest->is_tagged = open->is_tagged;
+    put(nest, open->value);
     return FAIL_NONE;
 }
 
@@ -366,9 +376,12 @@ static enum fail hash(struct form_reader *reader, struct nest *nest, struct fail
     }
     if (peek(reader) == '_') {
         (void)take(reader);
-        nest->discards = true;
+        nest->discards++;
         return FAIL_NONE;
     }
+    if (ends_token(peek(reader)))
+        return refuse_here(reader, failure, "a '#' without its value");
+    nest->is_tagged |= !nest->discards;
     return take_token(reader, tag, &size, failure);
 }
 
@@ -414,9 +427,7 @@ static enum fail step(struct form_reader *reader, struct nest *nest, struct fail
     enum fail fail = take_scalar(reader, &value, failure);
     if (fail)
         return fail;
-    bool is_discarded = nest->discards;
-    nest->discards = false;
-    put(nest, value, is_discarded);
+    put(nest, value);
     return FAIL_NONE;
 }
 
@@ -444,7 +455,7 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
             fail = repeated(reader, &nest, failure);
         if (!nest.made)
             skip_blanks(reader);
-        if (!fail && !nest.made && nest.depth == 0 && !nest.discards &&
+        if (!fail && !nest.made && nest.depth == 0 && !nest.discards && !nest.is_tagged &&
             (peek(reader) == EOF || (reader->is_within && peek(reader) == ']')))
             return FAIL_NONE; /* nothing but what was discarded */
     }
