@@ -155,6 +155,7 @@ def test_reports_say_it(picklock, file, tmp_path):
 
 @pytest.mark.parametrize("text, said", [
     ("cell a b release-own\n", ":1:1: wants '# picklock-baseline 1'"),
+    ("# picklock-baseline 10\n", ":1:1: wants '# picklock-baseline 1'"),
     (HEAD + "cell a b release-own\n", ":2:1: wants five words"),
     (HEAD + "cell a b release-own unlock-bug more\n", ":2:1: wants five words"),
     (HEAD + "cells a b release-own unlock-bug\n", ":2:1: wants run, stress or cell, not 'cells'"),

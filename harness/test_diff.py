@@ -1,9 +1,10 @@
 """`picklock report --diff OLD NEW`: what is new, gone, or not decided any more, in words and in every format; and its status."""
 
 import json
+import re
 import shutil
 
-from conftest import run
+from conftest import ROOT, run
 
 
 def test_what_is_new_fails(mended):
@@ -54,6 +55,15 @@ def test_every_format_tells_it(mended, tmp_path):
     page = files["html"].read_text()
     assert "New violations: " not in page  # a table there; nothing is said twice
     assert '<td>release-own</td><td class="holds">holds</td><td class="bug">violated (unlock-bug, 10 steps)</td>' in page
+
+
+def test_each_kind_of_change_is_a_part_of_the_table(tmp_path):
+    for name, scheme in [("old", "set-nx-ex-del"), ("new", "set-nx-px-cad")]:
+        run("run", "--on", "sim", "--scheme", scheme, ROOT / "scenarios/hand-over.yaml", "--out", tmp_path / name)
+    run("report", "--diff", tmp_path / "old/latest", tmp_path / "new/latest", "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    table = page[page.index('<table class="changes">'):].split("</table>")[0]
+    assert re.findall(r"</?tbody>", table) == 2 * ["<tbody>", "</tbody>"] and "&lt;" not in table
 
 
 def test_the_page_without_a_comparison_has_no_word_of_it(mended, tmp_path):

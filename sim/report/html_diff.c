@@ -75,11 +75,14 @@ static void put_table(const struct page *page, const struct diff *diff)
                    "<th scope=\"col\">Before</th><th scope=\"col\">Now</th></tr></thead>\n");
     for (int i = 0; i < diff->count; i++) {
         const enum diff_kind kind = diff->changes[i].kind;
-        if (i == 0 || kind != diff->changes[i - 1].kind)
+        const bool is_first_of_kind = i == 0 || kind != diff->changes[i - 1].kind;
+        if (is_first_of_kind && i)
+            html_put(page, "</tbody>\n");
+        if (is_first_of_kind)
             html_put(page,
-                     "%s<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"4\" class=\"kind\">%s "
+                     "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"4\" class=\"kind\">%s "
                      "<small>%d</small></th></tr>\n",
-                     i ? "</tbody>\n" : "", diff_title(kind), diff->of_kind[kind]);
+                     diff_title(kind), diff->of_kind[kind]);
         put_change(page, &diff->changes[i]);
     }
     html_put(page, "</tbody>\n</table></div>\n");

@@ -36,6 +36,13 @@ struct baseline {
 
 /* --- a line --- */
 
+/* Words may stand behind it; a number that only begins like ours is another version's. */
+static bool is_head(const char *line)
+{
+    static const char head[] = "# " BASELINE_HEAD;
+    return !strncmp(line, head, sizeof head - 1) && strchr(": \t", line[sizeof head - 1]);
+}
+
 /* A blank would end the field, a number sign begin a comment, a backslash be an escape. */
 static char *field(const char *text)
 {
@@ -316,7 +323,7 @@ static enum fail read_lines(struct baseline *baseline, char *bytes, size_t size,
                            baseline->path, strlen(bytes));
     for (char *line; (line = strsep(&rest, "\n"));) {
         line[strcspn(line, "\r")] = '\0';
-        if (number++ == 0 && strncmp(line, "# " BASELINE_HEAD, sizeof BASELINE_HEAD + 1) != 0)
+        if (number++ == 0 && !is_head(line))
             return failure_set(failure, FAIL_INPUT,
                                "%s:1:1: wants '# " BASELINE_HEAD
                                "', which --update-baseline writes",
