@@ -50,6 +50,23 @@ def test_what_is_written_is_sorted_and_enough(picklock, file):
     assert file.read_bytes() == first
 
 
+@pytest.mark.parametrize("words", [
+    ["test", "/usr/bin/python3 {started}"], ["explore", "--worker", "/usr/bin/python3 {started}"], NAIVE,
+    ["run", "--worker", "/usr/bin/python3 {started}", "scenarios/hand-over.yaml"], ["stress", "--scheme", "set-nx-px-cad", "--duration", "60s"],
+    ["watch", "--key", "lock", "--", "/usr/bin/python3", "{started}"]], ids=lambda words: words[0])
+def test_one_that_can_not_be_had_is_told_before_any_work(picklock, tmp_path, words):
+    """No worker is started, no folder made: a file that is not there, one that is no baseline, one that could not be written."""
+    (tmp_path / "started.py").write_text("import pathlib\npathlib.Path(__file__).with_name('begun').touch()\n")
+    (tmp_path / "none").write_text("no baseline\n")
+    words = [word.replace("{started}", f"{tmp_path}/started.py") for word in words]
+    out = ["--out", tmp_path / "runs"]
+    for more, said in [(["--baseline", tmp_path / "missing"], "--baseline: "), (["--baseline", tmp_path / "none"], "none:1:1: wants"),
+                       (["--baseline", tmp_path / "no folder/known", "--update-baseline"], "known: cannot be written: No such file")]:
+        refused = picklock(words[0], *more, *out, *words[1:])
+        assert refused.status == 64 and said in refused.err and refused.out == "", refused
+    assert not (tmp_path / "begun").exists() and not (tmp_path / "runs").exists()
+
+
 def test_two_that_write_at_once_lose_nothing(file):
     """It has read the file, and waits for whoever writes it now."""
     folder = os.open(file.parent, os.O_RDONLY)

@@ -114,3 +114,12 @@ def test_stress_that_struck_no_hold_has_found_nothing(tmp_path, rates, status, v
     shown = run("report", tmp_path / "latest")
     assert shown.status == status, shown
     assert ("without any fault" in shown.out) == (ran.rows[0]["faults"] == 0), shown
+
+
+def test_a_report_that_could_not_be_put_anywhere_is_told_before_any_work(tmp_path):
+    """And no empty folder is left; one below the folder that the run makes can be put."""
+    refused = run("run", "--on", "sim", ONE, "--out", tmp_path / "runs", "--json", tmp_path / "no folder/results.json")
+    assert refused.status == 64 and refused.out == "" and "results.json: cannot be written: No such file" in refused.err, refused
+    assert not list((tmp_path / "runs").iterdir())
+    assert run("run", "--on", "sim", ONE, "--out", tmp_path / "new", "--json", tmp_path / "new/results.json").status == 0
+    assert (tmp_path / "new/results.json").exists()

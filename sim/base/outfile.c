@@ -258,6 +258,22 @@ enum fail outfile_open(struct outfile *file, const char *path, struct failure *f
     return FAIL_NONE;
 }
 
+enum fail outfile_check(const char *path, struct failure *failure)
+{
+    struct outfile file;
+    struct failure one;
+    struct stat about;
+    if (!strcmp(path, "-") ||
+        (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)))
+        return FAIL_NONE;
+    const enum fail fail = outfile_open(&file, path, &one);
+    if (!fail)
+        outfile_abandon(&file);
+    if (fail == FAIL_INPUT)
+        *failure = one;
+    return fail == FAIL_INPUT ? fail : FAIL_NONE;
+}
+
 /* Everything to the file and, where it can be, to the disk; then it may have a name. */
 static void settle(struct outfile *file, bool is_given_up)
 {

@@ -26,6 +26,10 @@ struct outfile {
  * place. */
 bool outfile_is_same(const char *one, const char *other);
 
+/* Can a file be written at path (borrowed), as far as can be told before? Nothing is changed, and a
+ * device or a pipe is not opened. FAIL_INPUT as of outfile_open(). */
+enum fail outfile_check(const char *path, struct failure *failure);
+
 /* Opens path (borrowed). FAIL_INPUT when the path is wrong or may not be written (no such folder, a
  * folder, no right); FAIL_INTERNAL for the rest (disk full, no descriptor). On failure there is
  * nothing to shut. */

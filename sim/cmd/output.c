@@ -182,6 +182,33 @@ static char *campaign(int words_count, char *const *words)
     return line;
 }
 
+/* Where a report could not be put at the end, nothing is begun, and no empty folder is left. */
+static enum fail check_places(struct output *output, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < FORMAT_COUNT && !fail; i++)
+        if (output->files[i])
+            fail = outfile_check(output->files[i], failure);
+    if (fail && output->folder) {
+        (void)rmdir(output->folder);
+        free(output->folder);
+        output->folder = NULL;
+    }
+    return fail;
+}
+
+/* One that can not be read, or not be written where it is to be, is told before any work. */
+static enum fail check_baseline(const struct output *output, struct failure *failure)
+{
+    struct baseline *baseline;
+    if (!output->baseline_path)
+        return FAIL_NONE;
+    if (baseline_read(output->baseline_path, output->updates_baseline, &baseline, failure))
+        return failure_wrap(failure, "--baseline");
+    baseline_free(baseline);
+    return output->updates_baseline ? outfile_check(output->baseline_path, failure) : FAIL_NONE;
+}
+
 enum fail output_open(struct output *output, struct results *results, struct failure *failure)
 {
     const char *command = cmd_line.words[0];
@@ -198,9 +225,10 @@ enum fail output_open(struct output *output, struct results *results, struct fai
     results->invocation = invocation(cmd_line.count, cmd_line.words);
     if (results->shard.count)
         results->campaign = campaign(cmd_line.count, cmd_line.words);
-    if (!output->out && output->is_folder_optional)
-        return FAIL_NONE;
-    return report_folder_new(output->out, command, &output->folder, failure);
+    if ((output->out || !output->is_folder_optional) &&
+        report_folder_new(output->out, command, &output->folder, failure))
+        return failure->code;
+    return check_places(output, failure);
 }
 
 enum fail output_check(const struct output *output, struct failure *failure)
@@ -221,7 +249,7 @@ enum fail output_check(const struct output *output, struct failure *failure)
     if (output->wants_timeline && output_takes_stdout(output))
         return failure_set(failure, FAIL_INPUT,
                            "--timeline prints on stdout: only one thing can go there");
-    return FAIL_NONE;
+    return check_baseline(output, failure);
 }
 
 /* The failure stays that of the first. */

@@ -90,11 +90,13 @@ struct output {
         "--timeline", OPTION_FLAG, &(output).wants_timeline, 0, 0                                  \
     }
 
-/* FAIL_INPUT: two reports would go to one file, or both to stdout, or one there with a diagram. */
+/* FAIL_INPUT: two reports would go to one file, or both to stdout, or one there with a diagram; or
+ * the baseline can not be read, or not be written where it is to be updated. */
 enum fail output_check(const struct output *output, struct failure *failure);
 
 /* Fills in results' command, started, invocation and, where it has a shard, campaign (from
- * cmd_line), and makes the run folder. */
+ * cmd_line), and makes the run folder. FAIL_INPUT, too: a report could not be put where it is to
+ * go. */
 enum fail output_open(struct output *output, struct results *results, struct failure *failure);
 
 /* Fills in results' time and writes all reports into the folder and where asked: each that can be,

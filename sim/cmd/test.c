@@ -88,7 +88,7 @@ static int test_once(struct once_options *options)
 static enum fail check(const struct test_lock *test, bool is_once, int64_t servers, int operands,
                        struct failure *failure)
 {
-    bool has_files = test->output.out != NULL;
+    bool has_files = test->output.out || test->output.baseline_path;
     for (int i = 0; i < FORMAT_COUNT; i++)
         has_files |= test->output.files[i] != NULL;
     const struct {
@@ -98,7 +98,7 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
                   {"--clients", test->clients},     {"--rounds", test->rounds},
                   {"--budget", test->budget_us},    {"--fail-on", test->fail_on},
                   {"--depends", test->depends},     {"--no-cache", test->no_cache},
-                  {"--no-extend", test->no_extend}, {"a report", has_files}};
+                  {"--no-extend", test->no_extend}, {"a report or a baseline", has_files}};
     if (operands < 1)
         return failure_set(failure, FAIL_INPUT,
                            "test wants one command, in quotes: 'python3 my_lock.py'");
