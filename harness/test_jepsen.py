@@ -487,3 +487,25 @@ def test_a_time_beyond_what_is_judged_is_refused(picklock, tmp_path):
     path = write(tmp_path / "a.json", [op("invoke", "acquire", 0, 0) | {"time": 10 ** 18}])
     ran = picklock("check", path, "--format", "jepsen-json", "--time-unit", "s")
     assert ran.status == 64 and "1:58: ':time' is 1000000000000000000 s; it goes to 1000000000000000 us" in ran.err, ran
+
+
+@pytest.mark.parametrize("name, given", [("two-at-once.edn", None), ("two-at-once.edn", "jepsen-json"), ("fences.json", None), ("fences.json", "jepsen-edn"),
+                                         ("ours", "jepsen-edn"), ("ours", "jepsen-json")])
+def test_who_names_another_format_is_told_which(picklock, name, given):
+    path = ROOT / "sim/test/history1/foreign.jsonl" if name == "ours" else SEEDS / name
+    right = "picklock" if name == "ours" else "jepsen-" + name.rpartition(".")[2]
+    for command in (["check"], ["convert", "--to", "perfetto"]):
+        ran = picklock(*command, path, *(["--format", given] if given else []))
+        assert ran.status == 64 and ran.err.endswith(f"\nit looks like a history of another format: --format {right}\n"), ran
+    assert "looks like" not in picklock("check", path, "--format", right).err
+
+
+def test_what_is_bad_of_its_own_format_is_not_said_to_be_another(picklock, tmp_path):
+    """Nor what is of none, nor what comes through a pipe and is gone."""
+    for name, text, options in [("a.edn", "{:type :invoke :f :acquire :process x}", ["--format", "jepsen-edn"]), ("b", "no history", []), ("c", "{}", []),
+                                ("d", '{"type": "invoke", "process": "x", "f": "acquire"}', ["--format", "jepsen-json"])]:
+        (tmp_path / name).write_text(text)
+        ran = picklock("check", tmp_path / name, *options)
+        assert ran.status == 64 and "looks like" not in ran.err, ran
+    piped = picklock("check", "-", input=(SEEDS / "two-at-once.edn").read_text())
+    assert piped.status == 64 and "looks like" not in piped.err

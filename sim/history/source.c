@@ -91,6 +91,19 @@ static enum fail open_ours(struct history_source *source, const char *path, stru
                   : history_reader_new(&source->ours, path, head, failure);
 }
 
+/* What is no history of that format may be one of another. */
+static enum fail with_hint(enum source_format format, const char *path, struct failure *failure)
+{
+    const enum source_format other = history_source_guess(path);
+    if (other == SOURCE_COUNT || other == format)
+        return FAIL_INPUT;
+    char *said = memory_text(failure->text);
+    failure_set(failure, FAIL_INPUT, "%s\nit looks like a history of another format: --format %s",
+                said, formats[other]);
+    free(said);
+    return FAIL_INPUT;
+}
+
 enum fail history_source_new(struct history_source **source, const char *path,
                              const struct source_options *options, struct history_head *head,
                              struct failure *failure)
@@ -99,11 +112,12 @@ enum fail history_source_new(struct history_source **source, const char *path,
     enum fail fail = options->format == SOURCE_OURS
                          ? open_ours(made, path, options->follow, head, failure)
                          : open_jepsen(made, path, options, head, failure);
-    if (fail)
+    if (fail) {
         free(made);
-    else
-        *source = made;
-    return fail;
+        return fail == FAIL_INPUT ? with_hint(options->format, path, failure) : fail;
+    }
+    *source = made;
+    return FAIL_NONE;
 }
 
 enum fail history_source_next(struct history_source *source, struct event *event, bool *is_end,

@@ -33,6 +33,10 @@ bool history_source_was_cut(const struct history_source *source);
 const char *history_source_note(const struct history_source *source);
 void history_source_free(struct history_source *source);
 
+/* The format that the file seems to have, by what it begins with; SOURCE_COUNT: cannot be said, or
+ * is no file that can be read again. */
+enum source_format history_source_guess(const char *path);
+
 /* By name; FAIL_INPUT with a suggestion. */
 enum fail source_format_read(const char *name, enum source_format *format, struct failure *failure);
 enum fail source_model_read(const char *name, enum lock_model *model, struct failure *failure);
