@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import jsonschema
 import pytest
 from conftest import PICKLOCK, ROOT, in_a_terminal, run
 
@@ -91,6 +92,21 @@ def test_progress_for_machines():
     assert any(line["states"] > 1000 and line["states_per_second"] > 0 and line["depth"] > 1 and line["seconds_left"] <= 3 for line in told)
     assert [line["seconds"] for line in told] == sorted(line["seconds"] for line in told)
     assert "{" not in ran.out
+
+
+def test_the_schema_of_progress_names_each_field_that_is_told(tmp_path):
+    """Every line is of it, and every field of it is told by one of these commands."""
+    schema, told = json.loads((ROOT / "reports/progress.schema.json").read_text()), set()
+    for words in (LONG, ["stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "1500ms", "--out", tmp_path],
+                  ["run", "--real-time", "--scheme", "set-nx-px-cad", "scenarios/hand-over.yaml", "--out", tmp_path],
+                  ["explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--clients", "4", "--rounds", "4", "--fault", "stall,late-reply,late-request,duplicate",
+                   "--no-cache"]):
+        lines = [json.loads(line) for line in run(*words, "--progress", "json").err.splitlines() if line.startswith("{")]
+        assert lines, words
+        for line in lines:
+            jsonschema.validate(line, schema)
+            told.update(line)
+    assert told == set(schema["properties"])
 
 
 @pytest.mark.parametrize("how", ["words", "none"])
