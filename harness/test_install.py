@@ -152,11 +152,18 @@ def test_bash_completes_what_help_names():
         answer picklock help sto
         answer picklock man stre
         answer picklock completion ''
+        answer picklock check --format ''
+        answer picklock convert --to ''
+        answer picklock check --model o
+        answer picklock explore --model ''
+        answer picklock check --time-unit ''
+        answer picklock stress --progress ''
     """
     done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], text=True, capture_output=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-extend --no-reductions", "", "stress", "bash zsh fish"]
+        "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-extend --no-reductions", "", "stress", "bash zsh fish",
+        "picklock jepsen-edn jepsen-json", "knossos porcupine perfetto", "owner-mutex", "", "ns us ms s", "words json none"]
     for command in COMMANDS:
         words = re.search(rf"^        {command}\) words='(.*)' ;;$", script, re.MULTILINE).group(1).split()
         assert set(words) == options_of(command) | {"--help"}

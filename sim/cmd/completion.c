@@ -1,5 +1,6 @@
 /* completion.c - `picklock completion`: what a shell completes, from the same tables as --help. */
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "cmd/help_text.h"
 #include "cmd/options.h"
 
@@ -8,6 +9,7 @@
 #include "base/suggest.h"
 #include "explore/model/options.h"
 #include "history/fault.h"
+#include "history/jepsen.h"
 #include "run/fail_on.h"
 #include "schemes/scheme.h"
 
@@ -74,21 +76,68 @@ static char *search_words(void)
     return words;
 }
 
+static char *model_words(void)
+{
+    char *words = memory_text("");
+    for (int i = 0; i < MODEL_COUNT; i++)
+        words = with_word(words, lock_model_name((enum lock_model)i));
+    return words;
+}
+
+static char *time_unit_words(void)
+{
+    char *words = memory_text("");
+    for (int i = 0; i < TIME_UNITS; i++)
+        words = with_word(words, time_unit_name((enum jepsen_unit)i));
+    return words;
+}
+
+static char *source_words(void)
+{
+    char *words = memory_text("");
+#define SOURCE(id, name, about) words = with_word(words, name);
+#include "history/sources.def"
+#undef SOURCE
+    return words;
+}
+
+static char *export_words(void)
+{
+    char *words = memory_text("");
+#define EXPORT(name, about) words = with_word(words, #name);
+#include "history/exports.def"
+#undef EXPORT
+    return words;
+}
+
+static char *progress_words(void)
+{
+    char *words = memory_text("");
+    for (int i = 0; heartbeat_how(i); i++)
+        words = with_word(words, heartbeat_how(i));
+    return words;
+}
+
 /* Options whose help names a kind of thing ("A,B"), and not the things. */
 static const struct {
-    const char *name;
+    const char *name, *value; /* value: as its help has it; NULL: any */
     char *(*words)(void);
-} known[] = {{"--scheme", scheme_words},
-             {"--fault", fault_words_all},
-             {"--fail-on", fail_on_words},
-             {"--section", section_words},
-             {"--search", search_words}};
+} known[] = {{"--scheme", NULL, scheme_words},
+             {"--fault", NULL, fault_words_all},
+             {"--fail-on", NULL, fail_on_words},
+             {"--section", NULL, section_words},
+             {"--search", NULL, search_words},
+             {"--format", NULL, source_words},
+             {"--to", NULL, export_words},
+             {"--model", "MODEL", model_words}, /* explore's is a FILE */
+             {"--time-unit", NULL, time_unit_words},
+             {"--progress", "HOW", progress_words}};
 
 /* The words that may follow the option, "" when they are files or anything; the caller frees. */
 static char *option_words(const struct help_option *option)
 {
     int row = NAMES_FIND_ROW(known, option->name);
-    if (row >= 0)
+    if (row >= 0 && (!known[row].value || !strcmp(known[row].value, option->value)))
         return known[row].words();
     char *words = memory_text(strchr(option->value, '|') ? option->value : "");
     for (char *bar = words; (bar = strchr(bar, '|'));)

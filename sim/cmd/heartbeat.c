@@ -51,6 +51,11 @@ enum fail heartbeat_read(const char *text, struct failure *failure)
     return FAIL_NONE;
 }
 
+const char *heartbeat_how(int row)
+{
+    return row < (int)(sizeof hows / sizeof *hows) ? hows[row] : NULL;
+}
+
 bool heartbeat_is_in_words(void)
 {
     return how == IN_WORDS;

@@ -12,6 +12,8 @@
 /* --progress: words (as above), json (a line of JSON for each thing that is told, at most one a
  * second but for what is told first), or none. FAIL_INPUT: another word. NULL: words. */
 enum fail heartbeat_read(const char *how, struct failure *failure);
+/* The words that it knows, from row 0 on; NULL: there is no such row. */
+const char *heartbeat_how(int row);
 
 void heartbeat_begin(void);
 
