@@ -94,8 +94,19 @@ def test_a_cause_that_is_none():
     picklock.explore("set-nx-px-cad", fault=["none"]).assert_safe(except_for=["overun"])
 
 
+@pytest.mark.parametrize("lock", ["/usr/bin/python3 careful_lock.py", "careful_lock.py --its-own option", "/usr/bin/python3 'my lock.py'"])
+def test_a_command_line(lock):
+    report = picklock.explore(lock, fault=["none"], clients=2, rounds=1)
+    report.assert_safe(except_for=["leftover"])
+    assert report.rows[0]["worker"].endswith(lock)
+
+
 def test_a_file_that_is_not_there():
     picklock.explore("nobody.py")
+
+
+def test_a_file_with_options_that_is_not_there():
+    picklock.explore("nobody.py --fair")
 
 
 def test_an_option_that_is_none():
@@ -140,7 +151,8 @@ of_that_run = pytest.mark.xdist_group("project")  # in one of the suite's proces
 @of_that_run
 def test_only_what_is_wrong_fails(ran):
     assert failed(ran) == {f"test_project.py::test_{name}" for name in (
-        "naive", "careful_with_a_cause_that_is_not_named", "safe_but_for_nothing", "cut", "a_cause_that_is_none", "a_file_that_is_not_there", "an_option_that_is_none")}, ran.stdout
+        "naive", "careful_with_a_cause_that_is_not_named", "safe_but_for_nothing", "cut", "a_cause_that_is_none", "a_file_that_is_not_there",
+        "a_file_with_options_that_is_not_there", "an_option_that_is_none")}, ran.stdout
 
 
 @of_that_run
@@ -163,7 +175,8 @@ def test_what_was_not_decided_is_not_safe(ran):
 @of_that_run
 def test_wrong_words_are_told(ran):
     assert "'overun' is no cause; there are acquire-bug, " in section(ran, "test_a_cause_that_is_none")
-    assert "nobody.py: no such file" in section(ran, "test_a_file_that_is_not_there")
+    for name in ("test_a_file_that_is_not_there", "test_a_file_with_options_that_is_not_there"):
+        assert "nobody.py: no such file" in section(ran, name)
     assert "unknown option '--fualt'; did you mean '--fault'?" in section(ran, "test_an_option_that_is_none")
 
 

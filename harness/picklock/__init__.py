@@ -53,13 +53,18 @@ def _lock_words(lock):
     path = pathlib.Path(lock)
     if path.suffix == ".so":
         return ["--scheme", lock if "/" in lock else f"./{lock}"]
-    if path.suffix in _RUNTIMES:
-        if not path.is_file():
-            raise PicklockError(f"{lock}: no such file")
-        return ["--worker", shlex.join([*_RUNTIMES[path.suffix], lock])]
-    if path.is_file() and os.access(path, os.X_OK):
-        return ["--worker", shlex.join([str(path.resolve())])]
-    return ["--worker", lock] if " " in lock else ["--scheme", lock]
+    if path.is_file():
+        if path.suffix not in _RUNTIMES and not os.access(path, os.X_OK):
+            raise PicklockError(f"{lock}: is no program")
+        return ["--worker", shlex.join([*_RUNTIMES[path.suffix], lock] if path.suffix in _RUNTIMES else [str(path.resolve())])]
+    first = lock.split(" ")[0]
+    if " " in lock and pathlib.Path(first).suffix not in _RUNTIMES:
+        return ["--worker", lock]  # a command line, as a shell has it
+    if pathlib.Path(first).suffix not in _RUNTIMES:
+        return ["--scheme", lock]
+    if not pathlib.Path(first).is_file():
+        raise PicklockError(f"{first}: no such file")
+    return ["--worker", f"{shlex.join(_RUNTIMES[pathlib.Path(first).suffix])} {lock}"]
 
 
 def _option_words(options):
@@ -189,7 +194,7 @@ def _report(words, folder):
 def explore(lock, folder=None, **options):
     """Searches every interleaving up to a bound: the options of `picklock explore`, as fault=["none", "stall"], clients=2, states=100000.
 
-    lock: a worker ("my_lock.py", ["node", "my_lock.js"], "python3 my_lock.py"), a scheme ("./my_lock.so"), or one of picklock's table.
+    lock: a worker ("my_lock.py", "my_lock.py --fair", "python3 my_lock.py", ["node", "my_lock.js"]), a scheme ("./my_lock.so"), or one of picklock's table.
     folder: where the run folder is kept; without it, it goes with the report."""
     return _report(["explore", *_lock_words(lock), *_option_words(options)], folder)
 
