@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "base/names.h"
 #include "base/suggest.h"
+#include "base/units.h"
 #include "cmd/progress.h"
 #include "report/text.h"
 
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -169,7 +171,8 @@ void heartbeat_tell(const struct heartbeat_figures *figures)
                                               figures->of, figures->what)
                               : memory_text(figures->what);
     if (figures->states >= 0)
-        words = with(words, ": %" PRId64 " states", figures->states);
+        words =
+            with(words, ": %" PRId64 " state%s", figures->states, units_plural(figures->states));
     if (figures->states_per_second >= 0)
         words = with(words, ", %" PRId64 " a second", figures->states_per_second);
     if (figures->depth >= 0)
@@ -196,8 +199,11 @@ void heartbeat_say(const char *format, ...)
     free(words);
     if (how == IN_JSON && *clean)
         tell_json(json_pack("{s:s}", "progress", clean));
-    if (heartbeat.is_terminal)
-        fprintf(stderr, "\r\033[K%s", clean);
+    if (heartbeat.is_terminal) {
+        const int columns = text_columns(stderr); /* a second line would stay */
+        const size_t size = columns ? text_fitting(clean, columns - 1, 0) : strlen(clean);
+        fprintf(stderr, "\r\033[K%.*s", (int)size, clean);
+    }
     pthread_mutex_lock(&heartbeat.mutex);
     free(heartbeat.words);
     heartbeat.words = clean;

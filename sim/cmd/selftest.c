@@ -2,11 +2,14 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include "base/memory.h"
 #include "base/monotonic.h"
 #include "checks/selftest.h"
+#include "report/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* clang-format off */
@@ -25,10 +28,12 @@ enum { AT_ONCE = 1000 };
 static int tell(const struct selftest *selftest, double seconds)
 {
     char text[SELFTEST_TEXT];
-    printf("%" PRId64 " histories of seed %" PRIu64 " in %.1f s: %" PRId64
-           " cannot be explained, %" PRId64 " of them were not weighed in full\n",
-           selftest->histories, selftest->seed, seconds, selftest->contradictory,
-           selftest->lenient);
+    char *said = memory_format("%" PRId64 " histories of seed %" PRIu64 " in %.1f s: %" PRId64
+                               " cannot be explained, %" PRId64 " of them were not weighed in full",
+                               selftest->histories, selftest->seed, seconds,
+                               selftest->contradictory, selftest->lenient);
+    text_print_wrapped(stdout, said, 0, text_room(stdout));
+    free(said);
     if (selftest->disagreements == 0) {
         printf("%sthe engine and the placements agree%s\n", cmd_stop ? "INTERRUPTED: " : "",
                cmd_stop ? " so far" : "");

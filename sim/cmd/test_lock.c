@@ -39,7 +39,7 @@ static void print_line(void *context, const char *line)
     if (*is_silent)
         return;
     heartbeat_say("%s", "");
-    text_format(stdout, TEXT_PLAIN, "%s\n", line);
+    text_print_wrapped(stdout, line, 0, text_room(stdout));
     fflush(stdout);
     heartbeat_say("%s", checking);
 }
@@ -61,9 +61,13 @@ static enum fail check_worker(const struct test_lock *test, struct failure *fail
     heartbeat_say("%s", checking);
     enum fail fail = twice_run(&options, &commands, failure);
     heartbeat_end();
-    if (!fail && !is_silent)
-        printf("a clean hand-over, and the same again in new processes: %d command%s each\n",
-               commands, units_plural(commands));
+    if (!fail && !is_silent) {
+        char *said = memory_format(
+            "a clean hand-over, and the same again in new processes: %d command%s each", commands,
+            units_plural(commands));
+        text_print_wrapped(stdout, said, 0, text_room(stdout));
+        free(said);
+    }
     fflush(stdout);
     return fail;
 }
