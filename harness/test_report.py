@@ -225,3 +225,12 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
     left = done.stdout.split("\n")[1:]
     assert "index.html" not in left and not [name for name in left if name.endswith(".part")]
     assert "results.json" in left  # what had room is whole
+
+
+@pytest.mark.parametrize("bytes_, place", [(b"", ":1:1: "), (b'{"schema": "x"', ":1:14: "), (b"[1]", ": wants an object"), (b'{"schema": 1}', ": ")])
+def test_what_is_no_report_is_refused_with_its_place(tmp_path, sample, bytes_, place):
+    """Alone, and as the old or the new one of two."""
+    (tmp_path / "results.json").write_bytes(bytes_)
+    for words in ([tmp_path], ["--diff", tmp_path, sample], ["--diff", sample, tmp_path]):
+        refused = run("report", *words)
+        assert refused.status == 64 and f"{tmp_path}/results.json{place}" in refused.err and ": :" not in refused.err, refused

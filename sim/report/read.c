@@ -150,8 +150,8 @@ enum fail report_read(const char *path, struct results *results, struct failure 
     if (!whole && error.line < 1)
         return failure_set(failure, FAIL_INPUT, "%s: %s", path, error.text);
     if (!whole)
-        return failure_set(failure, FAIL_INPUT, "%s:%d:%d: %s", path, error.line, error.column,
-                           error.text);
+        return failure_set(failure, FAIL_INPUT, "%s:%d:%d: %s", path, error.line,
+                           error.column > 0 ? error.column : 1, error.text);
     read_whole(&reading, whole, results);
     json_decref(whole);
     if (reading.fail)

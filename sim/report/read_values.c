@@ -13,9 +13,11 @@ enum { SECONDS_MAX = 1000000000 };
 
 void read_bad(struct results_reading *reading, const char *key, const char *words)
 {
+    const char *dot = *reading->place && *key ? "." : "";
+    const char *colon = *reading->place || *key ? ": " : ""; /* of the whole: it has no name */
     if (!reading->fail)
-        reading->fail = failure_set(reading->failure, FAIL_INPUT, "%s: %s%s%s: %s", reading->path,
-                                    reading->place, *reading->place && *key ? "." : "", key, words);
+        reading->fail = failure_set(reading->failure, FAIL_INPUT, "%s: %s%s%s%s%s", reading->path,
+                                    reading->place, dot, key, colon, words);
 }
 
 json_t *read_member(struct results_reading *reading, json_t *object, const char *key)
