@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -268,6 +269,60 @@ static void test_a_handler_that_takes_a_child_is_no_rest(void **state)
     stop(&child);
 }
 
+static void begin_wait(struct time_page *page)
+{
+    atomic_store(&page->threads[0].epoch, atomic_load(&page->epoch));
+    atomic_store(&page->threads[0].wait, TIME_DESCRIPTORS);
+    atomic_fetch_add(&page->changes, 1);
+    atomic_store(&page->running, 0);
+}
+
+static void end_wait(struct time_page *page)
+{
+    atomic_store(&page->running, 1);
+    atomic_store(&page->threads[0].wait, TIME_RUNS);
+    atomic_fetch_add(&page->changes, 1);
+}
+
+/* The kernel wakes a thread (a connection broke) at the moment at which we make it look, and it
+ * waits again before our tick is in its FIFO: that ends its new wait, too, so it is no rest. Here
+ * the test is the thread, and takes the worst way each time. */
+static void test_a_tick_that_nobody_has_taken_is_no_rest(void **state)
+{
+    char folder[] = "/tmp/picklock-test-XXXXXX", path[64], fifo[80], command[80], byte;
+    struct timekeeper timekeeper;
+    struct failure failure = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/page", folder);
+    (void)snprintf(fifo, sizeof fifo, "%s.0", path);
+    assert_int_equal(timekeeper_open(&timekeeper, path, 0, 1, &failure), FAIL_NONE);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const int tick = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(tick >= 0);
+    struct time_page *page = timekeeper.page;
+    atomic_store(&page->pid, (int32_t)getpid());
+    atomic_store(&page->threads[0].tid, (int32_t)getpid());
+    atomic_store(&page->threads[0].until_us, TIME_NEVER);
+    begin_wait(page);
+    assert_true(timekeeper_is_at_rest(&timekeeper));
+    timekeeper_look_again(&timekeeper);
+    end_wait(page); /* the kernel was first; its FIFO showed nothing */
+    assert_false(timekeeper_is_at_rest(&timekeeper));
+    begin_wait(page);
+    assert_false(timekeeper_is_at_rest(&timekeeper));
+    end_wait(page);
+    assert_int_equal(read(tick, &byte, 1), 1);
+    assert_int_equal(read(tick, &byte, 1),
+                     -1); /* one is enough, however often it was made to look */
+    begin_wait(page);
+    assert_true(timekeeper_is_at_rest(&timekeeper));
+    (void)close(tick);
+    timekeeper_shut(&timekeeper);
+    (void)snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* A process that never waits is not at rest, and its threads are named. */
 static void test_words(void **state)
 {
@@ -295,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_no_connection_past_the_proxy),
         cmocka_unit_test(test_what_is_delivered_is_taken_before_the_rest),
         cmocka_unit_test(test_a_handler_that_takes_a_child_is_no_rest),
+        cmocka_unit_test(test_a_tick_that_nobody_has_taken_is_no_rest),
         cmocka_unit_test(test_words),
     };
     const int failed = cmocka_run_group_tests_name("worker_time", tests, NULL, NULL);

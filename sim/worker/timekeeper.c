@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -64,6 +65,16 @@ void timekeeper_allow_port(struct timekeeper *timekeeper, int port)
 
 /* --- waking --- */
 
+/* Has it one that it has not taken? A thread that the kernel woke as we did may wait again before
+ * our tick is there: then it goes on in a moment, and would see a time that is moved until then
+ * before what is written to it behind that. */
+static bool has_tick(const struct timekeeper *timekeeper, int number)
+{
+    int unread = 0;
+    return timekeeper->ticks[number] &&
+           ioctl(timekeeper->ticks[number] - 1, FIONREAD, &unread) == 0 && unread > 0;
+}
+
 static void tick(struct timekeeper *timekeeper, int number)
 {
     char path[TIME_PATH_MAX];
@@ -71,7 +82,7 @@ static void tick(struct timekeeper *timekeeper, int number)
         (void)snprintf(path, sizeof path, "%s.%d", timekeeper->path, number);
         timekeeper->ticks[number] = 1 + open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     }
-    if (timekeeper->ticks[number]) {
+    if (timekeeper->ticks[number] && !has_tick(timekeeper, number)) {
         ssize_t written = write(timekeeper->ticks[number] - 1, "", 1);
         (void)written; /* full: it will look */
     }
@@ -94,10 +105,12 @@ static bool is_due(const struct timekeeper *timekeeper, const struct time_thread
     return atomic_load(&row->until_us) <= atomic_load(&timekeeper->page->now_us);
 }
 
-static bool has_looked(const struct timekeeper *timekeeper, const struct time_thread *row)
+static bool has_looked(const struct timekeeper *timekeeper, int number)
 {
+    const struct time_thread *row = &timekeeper->page->threads[number];
     return atomic_load(&row->wait) != TIME_DESCRIPTORS ||
-           atomic_load(&row->epoch) == atomic_load(&timekeeper->page->epoch);
+           (atomic_load(&row->epoch) == atomic_load(&timekeeper->page->epoch) &&
+            !has_tick(timekeeper, number));
 }
 
 static bool is_waiting(const struct time_thread *row)
@@ -110,8 +123,7 @@ static bool wake_lookers(struct timekeeper *timekeeper)
 {
     bool is_none = true;
     for (int i = 0; i < TIME_THREADS_MAX; i++) {
-        const struct time_thread *row = &timekeeper->page->threads[i];
-        if (!is_waiting(row) || has_looked(timekeeper, row))
+        if (!is_waiting(&timekeeper->page->threads[i]) || has_looked(timekeeper, i))
             continue;
         is_none = false;
         wake(timekeeper, i);
