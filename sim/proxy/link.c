@@ -90,6 +90,7 @@ static void on_farewell(uv_timer_t *timer)
         hooks->closed(hooks->context, link->owner);
     requests_free_all(link);
     leave(&link->client, &link->to_client, link->client_leaves);
+    link->proxy->links_ended++; /* behind that: whoever goes by it finds the client told */
     leave(&link->server, &link->to_server, link->server_leaves);
     int error = uv_timer_start(timer, on_lingered, LINGER_MS, 0);
     assert(!error || uv_is_closing((uv_handle_t *)timer));
@@ -107,7 +108,6 @@ void link_over(struct proxy_link *link, enum leave client_leaves, enum leave ser
     if (link->is_over)
         return;
     link->is_over = true;
-    link->proxy->links_ended++;
     link->client_leaves = client_leaves;
     link->server_leaves = server_leaves;
     stop_reading(&link->to_server);
@@ -123,10 +123,10 @@ void link_flow_done(struct flow *flow)
         link_over(link, LEAVE_RST, LEAVE_NOW);
         return;
     }
-    if (!flow->is_to_server)
-        link->proxy->links_ended++;
     if (!flow->is_mute)
         (void)flow_shut(flow);
+    if (!flow->is_to_server)
+        link->proxy->links_ended++;
     if (link->to_server.is_done && link->to_client.is_done)
         link_over(link, LEAVE_NOW, LEAVE_NOW);
 }

@@ -10,6 +10,8 @@
 
 #include "base/random.h"
 
+#include <poll.h>
+
 static void cut_with_rst_is_rst(void **state)
 {
     (void)state;
@@ -51,6 +53,27 @@ static void cut_with_fin_is_fin(void **state)
     close(client);
     close(server);
     wire_close(&wire);
+}
+
+/* Who has counted an end finds it at the client, and need not look again. */
+static void an_end_is_counted_behind_it(void **state)
+{
+    (void)state;
+    for (int how = PROXY_FIN; how <= PROXY_RST; how++) {
+        struct proxy_wire wire;
+        wire_open(&wire, 0);
+        int client = wire_client(&wire), server = wire_accept(&wire);
+        wire_say(&wire, client, "A\r\n");
+        wire_expect(&wire, server, "A\r\n");
+        proxy_link_cut(wire.hears.link, (enum proxy_cut)how);
+        assert_int_equal(proxy_traffic(wire.proxy).ended, 0);
+        WIRE_UNTIL(&wire, proxy_traffic(wire.proxy).ended > 0);
+        struct pollfd row = {.fd = client, .events = POLLIN};
+        assert_int_equal(poll(&row, 1, 0), 1);
+        close(client);
+        close(server);
+        wire_close(&wire);
+    }
 }
 
 static void cut_inside_a_hook(void **state)
@@ -288,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_with_rst_is_rst),
         cmocka_unit_test(cut_with_fin_is_fin),
+        cmocka_unit_test(an_end_is_counted_behind_it),
         cmocka_unit_test(cut_inside_a_hook),
         cmocka_unit_test(silence_passes_nothing_and_closes_nothing),
         cmocka_unit_test(half_closes_go_through),
