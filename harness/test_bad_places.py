@@ -7,6 +7,7 @@ import re
 import pytest
 
 from conftest import ROOT, run
+from test_history_pieces import refused_pieces
 from test_bad_input import CALL, EDN_CALL, EDN_OK, END, HEAD, JSON_CALL, RETURN, event
 
 LEASE = ("--model", "lease-lock", "--lease", "300ms")
@@ -176,7 +177,7 @@ def refusals(tmp_path_factory):
         path = folder / str(number)
         path.write_text(text)
         told.append((path, run("check", path, "--format", form, *options)))
-    return told
+    return told + [(None, ran) for _, _, ran in refused_pieces(folder)]
 
 
 @pytest.mark.parametrize("number", range(len(ROWS)), ids=[f"{form}: {row[2][:50]}" for form, row in ROWS])

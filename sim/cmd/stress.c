@@ -69,6 +69,7 @@ const char cmd_stress_help[] =
     "  --real-time            do not preload our library into the servers: one command at a time\n"
     "                         is with each then, as with a server behind --redis\n"
     "  --history              keep every event (about 1 kB for each operation)\n"
+    "  --history-rotate N     in files of about N MB each: NAME.jsonl, NAME.2.jsonl and so on\n"
     FAIL_ON_HELP("bug")
     SERVER_HELP
     OUTPUT_HELP;
@@ -76,6 +77,7 @@ const char cmd_stress_help[] =
 
 static const uint32_t rate_not_said = UINT32_MAX;
 
+enum { PIECE_MB_MAX = 1000000 };
 enum { CLIENTS = 50, WORKERS = 10 }; /* where nothing is said */
 
 struct options {
@@ -84,7 +86,7 @@ struct options {
     struct distribution think; /* from_us -1: not said */
     const char *scheme, *shard, *duration;
     struct run_choices choices;
-    int64_t clients, locks, servers, seed;
+    int64_t clients, locks, servers, seed, piece_mb;
     int no_faults, keep_history, until_violation, is_direct;
     struct output output;
 };
@@ -209,6 +211,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
         {"--shard", OPTION_TEXT, &options->shard, 0, 0},
         {"--history", OPTION_FLAG, &options->keep_history, 0, 0},
+        {"--history-rotate", OPTION_NUMBER, &options->piece_mb, 1, PIECE_MB_MAX},
         {"--fail-on", OPTION_TEXT, &options->choices.fail_on, 0, 0},
         {"--redis", OPTION_TEXT, &options->choices.redis, 0, 0},
         {"--redis-server", OPTION_TEXT, &options->choices.redis_server, 0, 0},
@@ -226,6 +229,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return FAIL_INPUT;
     if (options->is_direct && check_direct(options, failure))
         return FAIL_INPUT;
+    if (options->piece_mb && !options->keep_history)
+        return failure_set(failure, FAIL_INPUT, "--history-rotate goes with --history");
     return output_check(&options->output, failure);
 }
 
@@ -444,6 +449,7 @@ static enum fail stress_and_report(struct options *options, struct scheme_list *
     if (!fail)
         fail = output_open(&options->output, &results, failure);
     runner.folder = options->keep_history ? options->output.folder : NULL;
+    runner.piece_bytes = options->piece_mb * 1000000;
     if (!fail)
         fail = stress_all(options, &runner, asked, &results, failure);
     live_free(runner.live);

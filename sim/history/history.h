@@ -24,6 +24,10 @@ enum fail history_writer_begin(struct history_writer **writer, const char *path,
 /* Once. What does not fit, or cannot be written, fails the close. */
 void history_writer_head(struct history_writer *writer, const struct history_head *head);
 
+/* From here on a file is at most about piece_bytes long, a head and a line more: NAME.jsonl goes on
+ * in NAME.2.jsonl, and so on. Each stands at its path when it is whole. Before the first event. */
+void history_writer_rotate(struct history_writer *writer, int64_t piece_bytes);
+
 /* A sink that appends events to the file; event.index is written as it is. Errors are kept for the
  * close. */
 struct event_sink history_writer_sink(struct history_writer *writer);
@@ -38,8 +42,8 @@ void history_writer_abandon(struct history_writer *writer);
 struct history_reader;
 struct follow;
 
-/* Opens path and reads the head (head->names belongs to the reader). FAIL_INPUT with file:line:
- * what is wrong. */
+/* Opens path and reads the head (head->names belongs to the reader). Where it goes on in another
+ * file, beside it, that is read behind it. FAIL_INPUT with file:line: what is wrong. */
 enum fail history_reader_new(struct history_reader **reader, const char *path,
                              struct history_head *head, struct failure *failure);
 

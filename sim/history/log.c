@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/outfile.h"
+#include "history/log_pieces.h"
 #include "history/words.h"
 
 #include <limits.h>
@@ -16,19 +17,21 @@
 enum { BUFFER_BYTES = 64 * 1024 };
 
 struct history_writer {
-    struct outfile file;
+    struct outfile *file; /* NULL: a piece that could not be opened; what is written is lost */
     int64_t events;
     size_t room;      /* kept for the head; 0: it has been said */
     bool has_no_room; /* it does not fit there */
     uint64_t put;     /* bytes so far */
     size_t used;
+    struct log_pieces *pieces; /* NULL: one file */
     char buffer[BUFFER_BYTES];
 };
 
 static void flush(struct history_writer *writer)
 {
     /* The outfile keeps the error of a write that failed until it is shut. */
-    (void)fwrite(writer->buffer, 1, writer->used, writer->file.stream);
+    if (writer->file)
+        (void)fwrite(writer->buffer, 1, writer->used, writer->file->stream);
     writer->used = 0;
 }
 
@@ -232,6 +235,30 @@ static void put_effects(struct history_writer *writer, const struct effects *eff
     put(writer, "]");
 }
 
+/* --- in pieces --- */
+
+/* What both lines of a seam end in. */
+static void put_seam(struct history_writer *writer)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%016llx",
+             (unsigned long long)log_pieces_chain(writer->pieces));
+    put_number(writer, ",\"events\":", writer->events);
+    put_word(writer, ",\"chain\":\"", digits);
+    put(writer, "}\n");
+}
+
+static void go_on_in_another(struct history_writer *writer)
+{
+    put_text(writer, "{\"next\":\"", log_pieces_next_name(writer->pieces));
+    put_seam(writer);
+    flush(writer);
+    writer->file = log_pieces_turn(writer->pieces, writer->file);
+    writer->put = 0;
+    put_number(writer, "{\"piece\":", log_pieces_number(writer->pieces));
+    put_seam(writer);
+}
+
 static void take(void *context, const struct event *event)
 {
     struct history_writer *writer = context;
@@ -253,21 +280,39 @@ static void take(void *context, const struct event *event)
         put_effects(writer, event->effects);
     put_bytes(writer, "}\n", 2);
     writer->events++;
+    if (writer->pieces && log_pieces_is_full(writer->pieces, writer->put))
+        go_on_in_another(writer);
+}
+
+static enum fail open_file(struct history_writer **made, const char *path, struct failure *failure)
+{
+    struct history_writer *writer = memory_new(1, sizeof *writer);
+    writer->file = memory_new(1, sizeof *writer->file);
+    enum fail fail = outfile_open(writer->file, path, failure);
+    if (!fail) {
+        *made = writer;
+        return FAIL_NONE;
+    }
+    free(writer->file);
+    free(writer);
+    return fail;
 }
 
 enum fail history_writer_new(struct history_writer **writer, const char *path,
                              const struct history_head *head, struct failure *failure)
 {
-    struct history_writer *made = memory_new(1, sizeof *made);
-    enum fail fail = outfile_open(&made->file, path, failure);
-    if (fail) {
-        free(made);
-        return fail;
-    }
+    struct history_writer *made;
+    if (open_file(&made, path, failure))
+        return failure->code;
     put_head(made, head);
     put(made, "\n");
     *writer = made;
     return FAIL_NONE;
+}
+
+void history_writer_rotate(struct history_writer *writer, int64_t piece_bytes)
+{
+    writer->pieces = log_pieces_new(writer->file->path, piece_bytes);
 }
 
 static void put_blanks(struct history_writer *writer, size_t count)
@@ -279,12 +324,9 @@ static void put_blanks(struct history_writer *writer, size_t count)
 enum fail history_writer_begin(struct history_writer **writer, const char *path, size_t room,
                                struct failure *failure)
 {
-    struct history_writer *made = memory_new(1, sizeof *made);
-    enum fail fail = outfile_open(&made->file, path, failure);
-    if (fail) {
-        free(made);
-        return fail;
-    }
+    struct history_writer *made;
+    if (open_file(&made, path, failure))
+        return failure->code;
     put_blanks(made, room);
     put(made, "\n");
     made->room = room;
@@ -294,7 +336,7 @@ enum fail history_writer_begin(struct history_writer **writer, const char *path,
 
 void history_writer_head(struct history_writer *writer, const struct history_head *head)
 {
-    FILE *stream = writer->file.stream;
+    FILE *stream = writer->file->stream;
     const size_t room = writer->room;
     flush(writer);
     writer->room = 0;
@@ -314,24 +356,40 @@ struct event_sink history_writer_sink(struct history_writer *writer)
     return (struct event_sink){.take = take, .context = writer};
 }
 
+/* Takes writer. */
+static enum fail release(struct history_writer *writer, bool is_given_up, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    if (writer->file && is_given_up)
+        outfile_abandon(writer->file);
+    else if (writer->file)
+        fail = outfile_shut(writer->file, failure);
+    struct failure first;
+    if (writer->pieces && log_pieces_close(writer->pieces, &first)) {
+        *failure = first;
+        fail = first.code;
+    }
+    free(writer->file);
+    free(writer);
+    return fail;
+}
+
 enum fail history_writer_close(struct history_writer *writer, struct failure *failure)
 {
     if (writer->has_no_room || writer->room) {
         failure_set(failure, FAIL_INTERNAL, "%s: the head of the history cannot be written there",
-                    writer->file.path);
+                    writer->file->path);
         history_writer_abandon(writer);
         return FAIL_INTERNAL;
     }
     put_number(writer, "{\"end\":", writer->events);
     put(writer, "}\n");
     flush(writer);
-    enum fail fail = outfile_shut(&writer->file, failure);
-    free(writer);
-    return fail;
+    return release(writer, false, failure);
 }
 
 void history_writer_abandon(struct history_writer *writer)
 {
-    outfile_abandon(&writer->file);
-    free(writer);
+    struct failure ignored;
+    (void)release(writer, true, &ignored);
 }

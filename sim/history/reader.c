@@ -24,7 +24,7 @@ enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX
 
 /* --- a line as JSON --- */
 
-static enum fail parse(struct history_reader *reader, json_t **object, struct failure *failure)
+enum fail reader_parse(struct history_reader *reader, json_t **object, struct failure *failure)
 {
     json_error_t error;
     *object = json_loadb(reader->bytes, reader->size, JSON_REJECT_DUPLICATES, &error);
@@ -337,33 +337,47 @@ void history_reader_be_generic(struct history_reader *reader)
     reader->is_generic = true;
 }
 
-enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
-                              struct failure *failure)
+/* A line that is not plainly an event: one all the same, the end, or a seam, behind which no event
+ * is in hand yet. */
+static enum fail take_line(struct history_reader *reader, struct event *event, bool *is_seam,
+                           struct failure *failure)
 {
     json_t *object;
-    bool is_there;
-    *is_end = reader->is_over;
-    if (reader->is_over)
-        return FAIL_NONE;
-    enum fail fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
-    if (!fail && !is_there)
-        return reader_refuses(reader, failure, "no end line: the file was cut off");
-    struct plain_event plain;
-    if (!fail && !reader->is_generic && reader_plain(reader, &plain)) {
-        *event = plain.event;
-        return end_event(reader, event, (int)plain.seen, plain.filled, failure);
-    }
-    if (!fail)
-        fail = parse(reader, &object, failure);
+    enum fail fail = reader_parse(reader, &object, failure);
     if (fail)
         return fail;
     const json_t *end = json_object_get(object, "end");
+    *is_seam = !end && json_object_get(object, "next");
     if (end)
         fail = take_end(reader, end, failure);
+    else if (*is_seam)
+        fail = reader_go_on(reader, object, failure);
     else
         fail = take_event(reader, object, event, failure);
-    *is_end = reader->is_over;
     json_decref(object);
+    return fail;
+}
+
+enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
+                              struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    bool is_there, is_seam = !reader->is_over;
+    while (!fail && is_seam) {
+        struct plain_event plain;
+        is_seam = false;
+        fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
+        if (!fail && !is_there)
+            return reader_refuses(reader, failure, "no end line: the file was cut off");
+        if (!fail && !reader->is_generic && reader_plain(reader, &plain)) {
+            *event = plain.event;
+            *is_end = false;
+            return end_event(reader, event, (int)plain.seen, plain.filled, failure);
+        }
+        if (!fail)
+            fail = take_line(reader, event, &is_seam, failure);
+    }
+    *is_end = reader->is_over;
     return fail;
 }
 
@@ -376,10 +390,15 @@ static enum fail read_head(struct history_reader *reader, struct history_head *h
     if (!fail && !is_there)
         return reader_refuses(reader, failure, "the file is empty: not a history");
     if (!fail)
-        fail = parse(reader, &object, failure);
+        fail = reader_parse(reader, &object, failure);
     if (fail)
         return fail;
-    fail = reader_head(reader, object, head, failure);
+    reader_at(reader, "piece");
+    if (json_object_get(object, "piece") && !json_object_get(object, "history"))
+        fail = reader_refuses(reader, failure,
+                              "is a later piece of a history: name the first file of it");
+    else
+        fail = reader_head(reader, object, head, failure);
     json_decref(object);
     return fail;
 }
@@ -395,6 +414,7 @@ static enum fail start(struct history_reader **reader, const char *path, struct 
     made->path = memory_text(path);
     made->room = memory_new(HEAD_LINE_MAX + READER_BYTES + 1, 1);
     made->follow = follow;
+    made->piece = 1;
     if (follow)
         follow_start(follow, made->path, fileno(file));
     *head = (struct history_head){0};

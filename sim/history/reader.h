@@ -15,6 +15,7 @@ struct history_reader {
     int64_t line;    /* of the one in hand, from 1 */
     int64_t last_us; /* of the event before */
     int64_t events;
+    int piece; /* that is read, from 1: the first one has the head */
     bool is_over;
     bool is_cut;     /* see history_reader_was_cut() */
     bool is_generic; /* every line is read as JSON of any kind */
@@ -53,8 +54,16 @@ BITS(seen_bit, SEEN_BITS);
 enum { READER_BYTES = 64 * 1024 };
 enum fail reader_line(struct history_reader *reader, size_t most, bool *is_there,
                       struct failure *failure);
-/* Behind the end line: FAIL_INPUT where anything is there; of one that is followed, by now. */
+/* Behind the last line: FAIL_INPUT where anything is there; of one that is followed, by now. */
 enum fail reader_nothing_more(struct history_reader *reader, struct failure *failure);
+
+/* The line in hand as JSON; the caller lets go of it. */
+enum fail reader_parse(struct history_reader *reader, json_t **object, struct failure *failure);
+
+/* The last line of a piece is in hand: goes on with the file that it names, behind its first line.
+ */
+enum { READER_CHAIN_MAX = 24, READER_NAME_MAX = 256 };
+enum fail reader_go_on(struct history_reader *reader, const json_t *seam, struct failure *failure);
 
 /* An event as its line says, not yet held against the one before. */
 struct plain_event {

@@ -78,6 +78,8 @@ enum fail recording_open(struct recording *recording, const struct runner *runne
     char *path = memory_format("%s/%s", runner->folder, row->history);
     enum fail fail = history_writer_new(&recording->writer, path, &recording->head, failure);
     free(path);
+    if (!fail && runner->piece_bytes)
+        history_writer_rotate(recording->writer, runner->piece_bytes);
     return fail;
 }
 

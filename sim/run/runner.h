@@ -15,8 +15,9 @@ struct runner {
     enum world_kind world;
     struct live *live; /* WORLD_REDIS; borrowed */
     struct worker_scheme
-        *worker;        /* the scheme that is a user's worker; NULL: there is none. Borrowed */
-    const char *folder; /* the run folder, exists; NULL: write no history, no schedule */
+        *worker;         /* the scheme that is a user's worker; NULL: there is none. Borrowed */
+    const char *folder;  /* the run folder, exists; NULL: write no history, no schedule */
+    int64_t piece_bytes; /* of a history that is written in pieces; 0: it is one file */
     uint64_t seed;
     int round;            /* 1, 2, ..: repetitions write files of their own; 0 as 1 */
     enum fail_on fail_on; /* where nothing is expected; UNSAID: bug, of a user's scheme scheme */

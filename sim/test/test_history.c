@@ -183,33 +183,47 @@ static void assert_same(const struct event *one, const struct event *two)
     SAME(reply.second), SAME(fault);
 }
 
-static void write_history(const struct event *events, int count)
+/* piece_bytes: 0: one file. */
+static void write_history(const struct event *events, int count, int64_t piece_bytes)
 {
     struct history_head run = head();
     struct history_writer *writer;
     struct failure failure;
     assert_int_equal(history_writer_new(&writer, path, &run, &failure), FAIL_NONE);
+    if (piece_bytes)
+        history_writer_rotate(writer, piece_bytes);
     struct event_sink sink = history_writer_sink(writer);
     for (int i = 0; i < count; i++)
         sink.take(sink.context, &events[i]);
-    assert_int_equal(access(path, F_OK), -1); /* not before it is whole */
+    if (!piece_bytes)
+        assert_int_equal(access(path, F_OK), -1); /* not before it is whole */
     assert_int_equal(history_writer_close(writer, &failure), FAIL_NONE);
 }
 
-static void every_field_of_every_kind_comes_back(void **state)
+/* Removes the later pieces; how many there were. */
+static int remove_pieces(void)
+{
+    char piece[sizeof path + 16];
+    for (int number = 2;; number++) {
+        snprintf(piece, sizeof piece, "%s.%d", path, number);
+        if (unlink(piece) != 0)
+            return number - 2;
+    }
+}
+
+static void every_field_comes_back(int64_t piece_bytes)
 {
     enum { EVENTS = EVENT_COUNT * 300 };
     struct random random = {.seed = 1};
     struct event *events = calloc(EVENTS, sizeof *events);
     struct foreign *foreign = calloc(EVENTS, sizeof *foreign);
-    (void)state;
     assert_non_null(events);
     assert_non_null(foreign);
     for (int i = 0; i < EVENTS; i++) {
         events[i] = random_event(&random, i, (enum event_kind)(i % EVENT_COUNT));
         random_foreign(&random, &foreign[i], &events[i]);
     }
-    write_history(events, EVENTS);
+    write_history(events, EVENTS, piece_bytes);
     struct history_reader *reader;
     struct history_head was = head(), is;
     struct failure failure;
@@ -246,6 +260,48 @@ static void every_field_of_every_kind_comes_back(void **state)
     history_reader_free(reader);
     free(foreign);
     free(events);
+}
+
+static void every_field_of_every_kind_comes_back(void **state)
+{
+    (void)state;
+    every_field_comes_back(0);
+    assert_int_equal(remove_pieces(), 0);
+}
+
+static void and_so_it_does_in_pieces(void **state)
+{
+    (void)state;
+    every_field_comes_back(50000);
+    assert_true(remove_pieces() > 10);
+}
+
+static void an_abandoned_piece_leaves_those_before_it(void **state)
+{
+    struct history_head run = head();
+    struct history_writer *writer;
+    struct failure failure;
+    struct random random = {.seed = 3};
+    struct history_reader *reader;
+    struct event event;
+    bool is_end = false;
+    enum fail fail = FAIL_NONE;
+    (void)state;
+    assert_int_equal(history_writer_new(&writer, path, &run, &failure), FAIL_NONE);
+    history_writer_rotate(writer, 1);
+    struct event_sink sink = history_writer_sink(writer);
+    for (int i = 0; i < 3; i++) {
+        event = random_event(&random, i, EVENT_EXECUTE);
+        sink.take(sink.context, &event);
+    }
+    history_writer_abandon(writer);
+    assert_int_equal(history_reader_new(&reader, path, &run, &failure), FAIL_NONE);
+    for (int i = 0; i < 4 && !fail; i++)
+        fail = history_reader_next(reader, &event, &is_end, &failure);
+    assert_int_equal(fail, FAIL_INPUT);
+    assert_non_null(strstr(failure.text, "goes on in another file"));
+    history_reader_free(reader);
+    assert_int_equal(remove_pieces(), 2);
 }
 
 static void an_abandoned_history_leaves_nothing(void **state)
@@ -428,6 +484,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_of_every_kind_comes_back),
+        cmocka_unit_test(and_so_it_does_in_pieces),
+        cmocka_unit_test(an_abandoned_piece_leaves_those_before_it),
         cmocka_unit_test(an_abandoned_history_leaves_nothing),
         cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(bad_files_are_refused_with_file_and_line),

@@ -1,0 +1,155 @@
+"""Histories in pieces: `stress --history-rotate` writes them, `check` reads them as one, and what is not whole, or another's, is refused."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, run
+
+WHOLE = ROOT / "sim/test/history1/foreign.jsonl"
+CHAIN = "0123456789abcdef"
+
+
+def seam(events, **more):
+    return json.dumps({"events": events, "chain": CHAIN, **more}) + "\n"
+
+
+def write(folder, *cuts, name="it"):
+    """A whole history cut behind so many events each time; the first piece's path."""
+    head, *events, end = WHOLE.read_text().splitlines(keepends=True)
+    parts = [events[begin:stop] for begin, stop in zip([0, *cuts], [*cuts, len(events)])]
+    for number, part in enumerate(parts, 1):
+        first = head if number == 1 else seam(cuts[number - 2], piece=number)
+        last = end if number == len(parts) else seam(cuts[number - 1], next=f"{name}.{number + 1}.jsonl")
+        (folder / (f"{name}.jsonl" if number == 1 else f"{name}.{number}.jsonl")).write_text(first + "".join(part) + last)
+    return folder / f"{name}.jsonl"
+
+
+def judged(path):
+    ran = run("check", path, "--json", "-")
+    return ran.status, [{**row, "history": None} for row in json.loads(ran.out)["results"]]
+
+
+@pytest.mark.parametrize("cuts", [[1], [5, 6], [3, 3, 20], [0], [21]])
+def test_pieces_are_judged_as_the_whole(tmp_path, cuts):
+    """Cut anywhere, a piece without an event among them."""
+    path = write(tmp_path, *cuts)
+    assert judged(path) == judged(WHOLE)
+    assert run("check", path, "--timeline").out == run("check", WHOLE, "--timeline").out
+    for form in ("knossos", "porcupine", "perfetto"):
+        assert run("convert", path, "--to", form).out == run("convert", WHOLE, "--to", form).out
+
+
+def edited(folder, name, number, old, new):
+    path = write(folder, 5, 9, name=name)
+    piece = folder / (f"{name}.jsonl" if number == 1 else f"{name}.{number}.jsonl")
+    text = piece.read_text()
+    assert old in text
+    piece.write_text(text.replace(old, new))
+    return path, piece
+
+
+BAD = [  # the piece that is edited, how, the piece that is told, its place, the words
+    (1, seam(5, next="%.2.jsonl"), seam(5, next="../%.2.jsonl"), 1, "7:44", "'next' wants the name of a file beside this one"),
+    (1, seam(5, next="%.2.jsonl"), seam(5, next="."), 1, "7:44", "'next' wants the name of a file beside this one"),
+    (1, seam(5, next="%.2.jsonl"), seam(4, next="%.2.jsonl"), 1, "7:2", "4 events so far are told, there are 5"),
+    (1, seam(5, next="%.2.jsonl"), seam(5, next="%.2.jsonl").replace(f', "chain": "{CHAIN}"', ""), 1, "7:1", "'chain' is missing"),
+    (1, seam(5, next="%.2.jsonl"), 2 * seam(5, next="%.2.jsonl"), 1, "8:1", "something stands behind the end line"),
+    (1, seam(5, next="%.2.jsonl"), seam(5, next="%.jsonl"), 1, "1:1", "is no piece 2 of a history"),
+    (1, seam(5, next="%.2.jsonl"), seam(5, next="%.3.jsonl"), 3, "1:", "'piece' is 3; it goes from 2 to 2"),
+    (2, seam(9, next="%.3.jsonl"), seam(9, next="%.2.jsonl"), 2, "1:", "'piece' is 2; it goes from 3 to 3"),
+    (2, seam(5, piece=2), seam(5, piece=2).replace(CHAIN, "f" * 16), 2, "1:15", "is a piece of another history"),
+    (2, seam(5, piece=2), seam(6, piece=2), 2, "1:2", "6 events so far are told, there are 5"),
+    (2, seam(5, piece=2), "[]\n", 2, "1:1", "a line of a history is a JSON object"),
+]
+
+
+def refused_pieces(folder):
+    """(where it is to be told, what it was told) of each row of BAD, and of what needs more than an edit."""
+    told = []
+    for number, (piece, old, new, place_piece, place, words) in enumerate(BAD):
+        name = f"bad{number}"
+        path, _ = edited(folder, name, piece, old.replace("%", name), new.replace("%", name))
+        where = path if place_piece == 1 else folder / f"{name}.{place_piece}.jsonl"
+        told.append((f"{where}:{place}", words, run("check", path)))
+    path = write(folder, 5, 9, name="followed")
+    told.append((f"{path}:7:44", "a history in pieces is read when it is whole: without --follow", run("check", "--follow", path)))
+    told.append((f"{folder}/followed.2.jsonl:1:", "is a later piece of a history: name the first file of it", run("check", folder / "followed.2.jsonl")))
+    (folder / "followed.2.jsonl").write_text("")
+    told.append((f"{folder}/followed.2.jsonl:1:1", "the file is empty: not a piece of a history", run("check", path)))
+    return told
+
+
+def test_what_does_not_go_on_is_refused_where_it_stands(tmp_path):
+    for where, words, ran in refused_pieces(tmp_path):
+        assert ran.status == 64 and where in ran.err and words in ran.err, (where, words, ran)
+
+
+def test_a_piece_that_is_not_there_is_named(tmp_path):
+    path = write(tmp_path, 5, 9)
+    (tmp_path / "it.3.jsonl").rename(tmp_path / "away")
+    missing = run("check", path)
+    assert missing.status == 64 and f"{tmp_path}/it.2.jsonl: the history goes on in another file: {tmp_path}/it.3.jsonl: No such file" in missing.err
+    (tmp_path / "it.3.jsonl").symlink_to("/dev/zero")
+    assert run("check", path).status == 64
+
+
+STRESS = ["stress", "--scheme", "set-nx-ex-del", "--clients", "20", "--seed", "1", "--history", "--history-rotate", "1"]
+
+
+def pieces_of(folder):
+    return sorted(folder.rglob("stress-*.jsonl"), key=lambda path: int((re.findall(r"\.(\d+)\.jsonl", path.name) or [1])[0]))
+
+
+def test_stress_writes_pieces_that_are_read_as_one(tmp_path):
+    """The same verdicts and figures as of all events in one file; no piece is larger than was said, but for its last line."""
+    ran = run(*STRESS, "--duration", "5s", "--fail-on", "never", "--out", tmp_path)
+    assert ran.status == 0, ran
+    pieces = pieces_of(tmp_path)
+    assert len(pieces) >= 2 and all(path.stat().st_size < 1_003_000 for path in pieces)
+    lines = [path.read_text().splitlines(keepends=True) for path in pieces]
+    whole = tmp_path / "whole.jsonl"
+    whole.write_text(lines[0][0] + "".join("".join(part[1:-1]) for part in lines) + lines[-1][-1])
+    assert judged(pieces[0]) == judged(whole)
+    said = {found["property"]: found["verdict"] for found in json.loads((tmp_path / "latest/results.json").read_text())["results"][0]["properties"]}
+    assert {found["property"]: found["verdict"] for found in judged(pieces[0])[1][0]["properties"]} == said
+
+
+def test_a_run_that_is_killed_leaves_whole_pieces_and_no_history(tmp_path):
+    stress = subprocess.Popen([PICKLOCK, *STRESS, "--duration", "60s", "--out", tmp_path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while len(pieces_of(tmp_path)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        stress.send_signal(signal.SIGKILL)
+        stress.wait()
+    pieces = pieces_of(tmp_path)
+    assert len(pieces) >= 2
+    for path in pieces:
+        assert '"next"' in path.read_text().splitlines()[-1]
+    refused = run("check", pieces[0])
+    assert refused.status == 64 and f"{pieces[-1]}: the history goes on in another file" in refused.err
+
+
+def test_a_piece_that_can_not_be_put_there_fails_the_run(tmp_path):
+    """What takes its place is a folder."""
+    stress = subprocess.Popen([PICKLOCK, *STRESS, "--duration", "5s", "--fail-on", "never", "--out", tmp_path], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + PATIENCE_S
+    while not (folders := list(tmp_path.glob("*/histories"))) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    (folders[0] / "stress-set-nx-ex-del.2.jsonl").mkdir()
+    said, complaint = stress.communicate(timeout=PATIENCE_S)
+    assert stress.returncode == 64 and "stress-set-nx-ex-del.2.jsonl: cannot be written" in complaint, complaint
+    assert run("check", folders[0] / "stress-set-nx-ex-del.jsonl").status == 64
+    row, = json.loads((tmp_path / "latest/results.json").read_text())["results"]
+    assert not row.get("history")
+
+
+def test_rotation_goes_with_a_history():
+    refused = run("stress", "--history-rotate", "5")
+    assert refused.status == 64 and "--history-rotate goes with --history" in refused.err

@@ -1,0 +1,33 @@
+/* log_pieces.h - the files of a history that is written in pieces: for log.c alone.
+ *
+ * NAME.jsonl goes on in NAME.2.jsonl, that in NAME.3.jsonl. A piece stands at its path when it is
+ * whole, and is put there beside what is written next, so that nobody waits for the disk. */
+#ifndef PICKLOCK_HISTORY_LOG_PIECES_H
+#define PICKLOCK_HISTORY_LOG_PIECES_H
+
+#include "base/fail.h"
+#include "base/outfile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct log_pieces;
+
+/* first_path: of the first piece, borrowed for the call. */
+struct log_pieces *log_pieces_new(const char *first_path, int64_t piece_bytes);
+/* Has a piece of so many bytes enough of them? */
+bool log_pieces_is_full(const struct log_pieces *pieces, uint64_t bytes);
+/* The file in which it goes on, without its folder; borrowed until the next turn. */
+const char *log_pieces_next_name(const struct log_pieces *pieces);
+int log_pieces_number(const struct log_pieces *pieces);     /* of the piece in hand, from 1 */
+uint64_t log_pieces_chain(const struct log_pieces *pieces); /* drawn, the same in all of them */
+
+/* The piece in file (taken; NULL: there is none) is whole: it is put into place. Returns the next
+ * one, or NULL: it could not be opened. What fails is kept for the close. */
+struct outfile *log_pieces_turn(struct log_pieces *pieces, struct outfile *file);
+
+/* All pieces that were turned from are in place. Takes pieces. FAIL_..: of the first failure. */
+enum fail log_pieces_close(struct log_pieces *pieces, struct failure *failure);
+
+#endif
