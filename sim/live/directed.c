@@ -44,12 +44,17 @@ static enum fail directed_execute(struct backend *backend, const struct message 
 {
     struct directed *directed = directed_of(backend);
     struct exchange *exchange = *exchange_of(directed, message);
+    const bool waits = message->command.verb == VERB_WAIT && !error;
     if (!exchange)
         return directed_say_broken(directed, failure);
+    if (waits && replica_acknowledge(&directed->live->servers, message->server, failure))
+        return failure->code;
     if (error)
         exchange_refuse(exchange, error);
     else
         exchange_execute(exchange);
+    if (waits && directed_end_wait(directed, exchange, failure))
+        return failure->code;
     enum fail fail = directed_settle(directed, exchange, AWAITED_EXECUTION, failure);
     if (fail)
         return fail;

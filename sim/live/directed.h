@@ -35,6 +35,10 @@ enum awaited { AWAITED_NOTHING, AWAITED_EXECUTION, AWAITED_DELIVERY };
  * not come. */
 enum fail directed_settle(struct directed *directed, const struct exchange *exchange,
                           enum awaited awaited, struct failure *failure);
+/* The time-out of a WAIT is over at once, where no clock moves on its own. Runs the loop until it
+ * is answered, or as long as directed_settle() would, which tells. */
+enum fail directed_end_wait(struct directed *directed, const struct exchange *exchange,
+                            struct failure *failure);
 /* A server closed a connection, or died: FAIL_UNAVAILABLE. */
 enum fail directed_say_broken(struct directed *directed, struct failure *failure);
 

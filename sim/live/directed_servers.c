@@ -66,17 +66,24 @@ enum fail directed_kill_clients(struct backend *backend, int server, int connect
 
 enum fail directed_cut_replica(struct backend *backend, int server, struct failure *failure)
 {
-    return servers_cut_replica(servers_of(backend), server, failure);
+    struct servers *servers = servers_of(backend);
+    if (replica_acknowledge(servers, server, failure) ||
+        servers_cut_replica(servers, server, failure))
+        return failure->code;
+    return servers_outrun_replica(servers, server, failure);
 }
 
 /* A replica that was not cut off has all the keys: servers.h sees to it. */
 enum fail directed_fail_over(struct backend *backend, int server, enum promoter promoter,
                              bool is_cut, struct failure *failure)
 {
+    const struct directed *directed = (struct directed *)backend;
     (void)is_cut;
     enum fail fail = promoter == PROMOTER_SENTINEL
                          ? servers_failover_by_sentinel(servers_of(backend), server, failure)
                          : servers_failover(servers_of(backend), server, failure);
+    if (!fail && directed->run->scheme->needs_replica)
+        fail = servers_follow_promoted(servers_of(backend), server, failure);
     return fail ? fail : follow(backend, server, failure);
 }
 

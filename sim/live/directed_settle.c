@@ -107,6 +107,23 @@ enum fail directed_settle(struct directed *directed, const struct exchange *exch
     return directed->broken_server ? directed_say_broken(directed, failure) : FAIL_NONE;
 }
 
+/* Each look is an answer of the server's, so it comes further between two of them. */
+enum fail directed_end_wait(struct directed *directed, const struct exchange *exchange,
+                            struct failure *failure)
+{
+    struct live *live = directed->live;
+    const int64_t limit_us = monotonic_us() + SETTLE_LIMIT_US;
+    enum fail fail = FAIL_NONE;
+    if (directed_is_real_time(directed))
+        return FAIL_NONE;
+    while (!fail && !directed->broken_server && !exchange_is_answered(exchange) &&
+           monotonic_us() < limit_us) {
+        (void)uv_run(&live->loop, UV_RUN_NOWAIT);
+        fail = servers_end_waits(&live->servers, exchange->connection->endpoint->number, failure);
+    }
+    return fail;
+}
+
 /* --- time --- */
 
 int64_t directed_now_us(const struct backend *backend, int64_t now_us)

@@ -18,7 +18,7 @@ static void feed_opened(void *context, struct proxy_link *link, int peer_port, v
 {
     struct server *server = context;
     (void)peer_port;
-    *link_owner = server;
+    *link_owner = link;
     server->feed_link = link;
     /* A replica that asks again behind a cut hears as little as before. */
     if (server->is_cut)
@@ -28,8 +28,9 @@ static void feed_opened(void *context, struct proxy_link *link, int peer_port, v
 static void feed_closed(void *context, void *link_owner)
 {
     struct server *server = context;
-    (void)link_owner;
-    server->feed_link = NULL;
+    /* The link of before ends when it likes, also behind the next one's beginning. */
+    if (server->feed_link == link_owner)
+        server->feed_link = NULL;
 }
 
 static struct proxy_address address_of(const struct process *process)

@@ -141,6 +141,13 @@ enum fail servers_flush_keys(struct servers *servers, int server, struct failure
 enum fail servers_kill_clients(struct servers *servers, int server, int least,
                                struct failure *failure);
 enum fail servers_cut_replica(struct servers *servers, int server, struct failure *failure);
+/* What is said to the server from here on has an offset that a replica that was cut off does not
+ * acknowledge, also where it changes nothing. */
+enum fail servers_outrun_replica(struct servers *servers, int server, struct failure *failure);
+/* Every WAIT that stands at the server is answered, as if its time were over (CLIENT UNBLOCK). */
+enum fail servers_end_waits(struct servers *servers, int server, struct failure *failure);
+/* Another replica follows the one that was promoted, and is in step. */
+enum fail servers_follow_promoted(struct servers *servers, int server, struct failure *failure);
 /* The replica (in step, unless cut) is promoted and takes the row; the old primary's connections
  * end, and it becomes a spare. */
 enum fail servers_failover(struct servers *servers, int server, struct failure *failure);

@@ -206,7 +206,7 @@ static struct reply run_delete_if_equal(struct turn *turn, const struct command 
 
 static void unwatch(struct model_watch *watch)
 {
-    memset(watch, 0, sizeof *watch);
+    *watch = (struct model_watch){.is_behind = watch->is_behind};
 }
 
 static bool is_dirty(const struct turn *turn)
@@ -236,6 +236,14 @@ static struct reply run_unwatch(struct turn *turn, const struct command *command
     (void)command;
     unwatch(turn->watch);
     return ok();
+}
+
+/* A connection on which nothing was said has nothing there that is not acknowledged. */
+static struct reply run_wait(struct turn *turn, const struct command *command)
+{
+    (void)command;
+    return integer(turn->model->replica == MODEL_REPLICA_IN_STEP ||
+                   (turn->model->replica == MODEL_REPLICA_CUT && !turn->watch->is_behind));
 }
 
 /* Runs first and, unless it is VERB_COUNT, second; EXEC ends the watch whatever comes of it. */
@@ -425,7 +433,9 @@ struct reply model_execute(struct model *model, struct model_watch *watch,
 {
     struct turn turn = {.model = model, .watch = watch, .now_us = whole_granules(model, now_us)};
     expire_keys(model, turn.now_us);
-    return run(&turn, command);
+    struct reply reply = run(&turn, command);
+    watch->is_behind = model->replica == MODEL_REPLICA_CUT;
+    return reply;
 }
 
 struct reply model_refuse(struct model_watch *watch, const struct command *command,

@@ -25,6 +25,9 @@ struct model_key {
     uint32_t version; /* grows with every change, expiry included: what WATCH compares */
 };
 
+/* A replica, in step until its link is cut. */
+enum model_replica { MODEL_NO_REPLICA, MODEL_REPLICA_IN_STEP, MODEL_REPLICA_CUT };
+
 struct model {
     struct model_key keys[KEY_COUNT];
     int64_t granule_us; /* expiry counts whole granules: 1000 for a real server (it keeps ms) */
@@ -33,21 +36,24 @@ struct model {
     bool has_delex, has_delifeq; /* what newer servers know */
     bool knows_script; /* compare-and-delete is in the script cache: it was loaded, or has been run
                           whole */
+    enum model_replica replica; /* WAIT: who acknowledges */
 };
 
 /* A client connection's own state at the server. */
 struct model_watch {
     bool active;
     uint32_t version[KEY_COUNT]; /* of the watched keys; UINT32_MAX: not watched */
+    bool is_behind; /* its last command was executed when the replica was cut off: WAIT tells */
 };
 
-/* An empty server that refuses nothing and knows neither DELEX nor DELIFEQ. granule_us > 0. */
+/* An empty server that refuses nothing, knows neither DELEX nor DELIFEQ, and has no replica.
+ * granule_us > 0. */
 void model_init(struct model *model, int64_t granule_us);
 
 /* Executes one command at time now_us. watch is the connection's, changed by WATCH, UNWATCH and
  * transactions. No value may be VALUE_NIL. When time goes back, a key that a command has seen
  * expired stays gone. Fences are told apart below 2^53 only: a real server mints them in Lua, whose
- * numbers are doubles. */
+ * numbers are doubles. WAIT is answered at once, as if its millisecond were over. */
 struct reply model_execute(struct model *model, struct model_watch *watch,
                            const struct command *command, int64_t now_us);
 

@@ -250,7 +250,7 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
                       .lease_us = scheme_lease_us(scheme, scenario->lease_us),
                       .seed = runner->seed,
                       .same_token = scenario->same_token,
-                      .has_replica = scenario->has_replica};
+                      .has_replica = scenario->has_replica || scheme->needs_replica};
     return direct(runner, &script, &run, results, row, failure);
 }
 

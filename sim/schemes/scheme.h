@@ -135,6 +135,8 @@ struct scheme {
     bool waits_for_all;  /* needs_quorum: what it asks of servers it asks of them at once, and then
                             does nothing but count  until each has answered, timed out or broken the
                             connection. The explorer relies on it */
+    bool needs_replica; /* asks with WAIT whether a replica has what it wrote: its servers have one,
+                           also the one that was promoted */
     bool needs_delex; /* its release is DELEX (Redis 8.4), or DELIFEQ (Valkey 9): older servers know
                          neither */
     const char *weakness; /* is_naive: why, in one line; else NULL */

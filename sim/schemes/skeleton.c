@@ -92,5 +92,6 @@ const struct scheme scheme_skeleton = {
     .needs_quorum = false,      /* it talks to lease->servers servers */
     .is_even_handed = false,    /* and does the same with each: no server's number in the state */
     .waits_for_all = false,     /* and asks all at once, and only counts until all have answered */
+    .needs_replica = false,     /* sends WAIT: its servers have a replica */
     .needs_delex = false,       /* DELEX, DELIFEQ: the explorer plays a server that knows them */
 };

@@ -254,6 +254,14 @@ static void side_take(struct model_side *side, const struct drawn_step *step)
         memset(side->watches, 0, sizeof side->watches);
 }
 
+/* WAIT would wait for a replica, which this server has not, until the clock goes on: it is held to
+ * real servers in test_live_walks.c. */
+static enum verb draw_verb(struct random *random)
+{
+    enum verb verb = (enum verb)random_below(random, VERB_COUNT - 1);
+    return verb < VERB_WAIT ? verb : verb + 1;
+}
+
 static void draw_step(struct random *random, const struct model_side *side, int connection,
                       struct drawn_step *step)
 {
@@ -274,7 +282,7 @@ static void draw_step(struct random *random, const struct model_side *side, int 
         step->kind = STEP_TIME;
         step->us = draw_time_us(random, side);
     } else {
-        enum verb verb = (enum verb)random_below(random, VERB_COUNT);
+        enum verb verb = draw_verb(random);
         enum key key = draw_key(random);
         step->command = (struct command){.verb = verb,
                                          .key = key,

@@ -268,7 +268,7 @@ static void a_stamp_taken_over_for_nothing_is_its_former_owners(void **state)
 
 static void both_agree_on_random_runs(void **state)
 {
-    uint64_t runs = runs_wanted(), seed = sample_number("PICKLOCK_SEED", 20261122);
+    uint64_t runs = runs_wanted(), seed = sample_number("PICKLOCK_SEED", 20261124);
     unsigned violated = 0;
     (void)state;
     print_message("%" PRIu64 " runs, seed %" PRIu64 "\n", runs, seed);

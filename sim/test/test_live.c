@@ -42,7 +42,7 @@ static enum fail direct(const struct scenario *scenario, const struct scheme *sc
                       .lease_us = scheme_lease_us(scheme, scenario->lease_us),
                       .seed = 1,
                       .same_token = scenario->same_token,
-                      .has_replica = scenario->has_replica,
+                      .has_replica = scenario->has_replica || scheme->needs_replica,
                       .sink = {.take = trace_take, .context = trace}};
     if (!live)
         world = world_simulated_new(&run);

@@ -39,6 +39,7 @@ static void walk_open(struct paired_walk *walk, const struct scheme *scheme, uin
                                    .names = names,
                                    .lease_us = scheme_lease_us(scheme, LEASE_US),
                                    .seed = 1,
+                                   .has_replica = scheme->needs_replica,
                                    .sink = {.take = trace_take, .context = &walk->model_trace}};
     walk->redis_run = walk->model_run;
     walk->redis_run.sink.context = &walk->redis_trace;
@@ -136,6 +137,10 @@ static struct choice draw_choice(struct paired_walk *walk)
         CHOICE_FLUSH_SCRIPTS, CHOICE_FLUSH_SCRIPTS, CHOICE_RESTART, CHOICE_SILENCE,
         CHOICE_REFUSE,        CHOICE_REACH,         CHOICE_REACH,   CHOICE_FLUSH_ALL,
         CHOICE_CLIENT_KILL,   CHOICE_PAUSE_WRITES,  CHOICE_REACH};
+    if (dice == 5 && walk->model_run.has_replica)
+        return (struct choice){.kind = draw(walk, 2) ? CHOICE_CUT_REPLICA : CHOICE_FAILOVER,
+                               .client = -1,
+                               .server = draw(walk, walk->model_run.servers)};
     if (dice == 2 || dice == 4)
         return (struct choice){.kind =
                                    of_servers[draw(walk, sizeof of_servers / sizeof of_servers[0])],
@@ -255,6 +260,38 @@ static void a_refused_transaction(void **state)
     plays("watch-multi-del", unsupported, "nil");
 }
 
+#define CUTS "server 1's replica is cut off"
+
+/* A real server counts by the offset of what the connection said last. */
+static void wait_counts_by_the_connection(void **state)
+{
+    (void)state;
+    static const char *const in_step[] = {ACQUIRES("A"), "A's WAIT reaches server 1", NULL};
+    static const char *const cut[] = {CUTS, ACQUIRES("A"), "A's WAIT reaches server 1", NULL};
+    static const char *const cut_behind[] = {ACQUIRES("A"), CUTS, "A's WAIT reaches server 1",
+                                             NULL};
+    static const char *const again[] = {CUTS,
+                                        ACQUIRES("A"),
+                                        "A's WAIT reaches server 1",
+                                        "A's reply to WAIT from server 1 is lost",
+                                        "A resends WAIT to server 1",
+                                        "A's WAIT reaches server 1",
+                                        NULL};
+    static const char *const promoted[] = {CUTS, "server 1 fails over", ACQUIRES("A"),
+                                           "A's WAIT reaches server 1", NULL};
+    static const char *const restarted[] = {CUTS, "server 1 restarts empty", ACQUIRES("A"),
+                                            "A's WAIT reaches server 1", NULL};
+    static const char *const restarted_before[] = {"server 1 restarts empty", ACQUIRES("A"),
+                                                   "A's WAIT reaches server 1", NULL};
+    plays("set-nx-px-wait", in_step, "1");
+    plays("set-nx-px-wait", cut, "0");
+    plays("set-nx-px-wait", cut_behind, "1");
+    plays("set-nx-px-wait", again, "1");
+    plays("set-nx-px-wait", promoted, "1");
+    plays("set-nx-px-wait", restarted, "0");
+    plays("set-nx-px-wait", restarted_before, "1");
+}
+
 static int open_live(void **state)
 {
     (void)state;
@@ -276,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_a_transaction_has_no_watch),
         cmocka_unit_test(a_watch_stays_with_its_connection),
         cmocka_unit_test(a_refused_transaction),
+        cmocka_unit_test(wait_counts_by_the_connection),
         cmocka_unit_test(both_worlds_go_the_same_way),
     };
     return cmocka_run_group_tests(tests, open_live, close_live);

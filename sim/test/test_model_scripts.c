@@ -91,6 +91,34 @@ static void servers_know_delex_and_delifeq_or_do_not(void **state)
     check_value(get(KEY_LOCK), 2);
 }
 
+/* --- WAIT --- */
+
+static void wait_counts_by_what_the_connection_said_last(void **state)
+{
+    (void)state;
+    const struct command wait = {.verb = VERB_WAIT};
+    check_integer(says(wait), 0); /* nobody is there to acknowledge */
+    model.replica = MODEL_REPLICA_IN_STEP;
+    lock(1, ONE_S);
+    check_integer(says(wait), 1);
+    model.replica = MODEL_REPLICA_CUT;
+    check_integer(says(wait), 1);
+    lock(2, ONE_S);
+    check_integer(says(wait), 0);
+    check_integer(says_to_another(wait), 1); /* it has said nothing */
+    check_integer(says_to_another(wait), 0);
+}
+
+/* A watch that ends is not what WAIT looks at. */
+static void unwatch_acknowledges_nothing(void **state)
+{
+    (void)state;
+    model.replica = MODEL_REPLICA_CUT;
+    lock(1, ONE_S);
+    says((struct command){.verb = VERB_UNWATCH});
+    check_integer(says((struct command){.verb = VERB_WAIT}), 0);
+}
+
 /* --- servers that refuse --- */
 
 static void a_full_server_refuses_what_may_grow(void **state)
@@ -209,6 +237,8 @@ int main(void)
         T(a_script_that_fails_half_way_is_not_rolled_back),
         T(a_stale_fence_is_refused),
         T(servers_know_delex_and_delifeq_or_do_not),
+        T(wait_counts_by_what_the_connection_said_last),
+        T(unwatch_acknowledges_nothing),
         T(a_full_server_refuses_what_may_grow),
         T(a_replica_refuses_writes_and_scripts_at_their_first_write),
         T(a_loading_server_lets_in_watch_only),

@@ -14,7 +14,7 @@
 static void test_every_row_is_complete(void **unused)
 {
     (void)unused;
-    assert_int_equal(schemes_count, 22);
+    assert_int_equal(schemes_count, 23);
     for (int i = 0; i < schemes_count; i++) {
         const struct scheme *scheme = schemes[i];
         assert_ptr_equal(scheme_named(scheme->name), scheme);
@@ -304,6 +304,32 @@ static void test_set_ifeq_delex(void **unused)
     ERROR(&old, ERROR_UNSUPPORTED, "unsupported");
 }
 
+static void test_set_nx_px_wait(void **unused)
+{
+    (void)unused;
+    struct play a = play_of("set-nx-px-wait", 300 * MILLISECOND);
+    START(&a, "SET_NX_PX 7 300ms");
+    struct play taken = a;
+    NIL(&taken, "refused");
+    is_over(&taken);
+    OK(&a, "WAIT");
+    struct play alone = a, silent = a, refused = a;
+    NUMBER(&a, 1, "granted");
+    RELEASE(&a, "COMPARE_DELETE 7");
+    NUMBER(&a, 1, "released");
+    is_over(&a);
+
+    /* Given back, whatever became of that. */
+    NUMBER(&alone, 0, "COMPARE_DELETE 7");
+    struct play lost = alone;
+    NUMBER(&alone, 1, "failed");
+    is_over(&alone);
+    TIMEOUT(&lost, "failed");
+    TIMEOUT(&silent, "COMPARE_DELETE 7");
+    NUMBER(&silent, 1, "failed");
+    ERROR(&refused, ERROR_LOADING, "COMPARE_DELETE 7");
+}
+
 /* --- stamps: the clock says 100.9 s, the lease is 10 s, so the stamp is 100 + 10 + 1 --- */
 
 static void test_stamp_getset(void **unused)
@@ -404,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_set_nx_px_evalsha),
         cmocka_unit_test(test_set_nx_px_evalsha_eval),
         cmocka_unit_test(test_set_ifeq_delex),
+        cmocka_unit_test(test_set_nx_px_wait),
         cmocka_unit_test(test_stamp_getset),
         cmocka_unit_test(test_stamp_getset_keeps_the_clock_of_its_start),
         cmocka_unit_test(test_stamp_getset_inverted),

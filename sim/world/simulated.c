@@ -23,6 +23,7 @@ struct simulated_server {
 struct simulated {
     struct backend backend; /* first */
     int64_t now_us;         /* of the choice under way */
+    const struct run *run;  /* borrowed */
     struct simulated_server servers[SERVERS_MAX];
     struct model_watch watches[ACTORS_MAX][CONNECTIONS_MAX];
 };
@@ -75,11 +76,19 @@ static enum fail simulated_jump_clock(struct backend *backend, int server, int64
     return FAIL_NONE;
 }
 
+/* A replica that was cut off does not find the process that takes the place of its primary. */
+static void lose_link(struct model *model)
+{
+    if (model->replica == MODEL_REPLICA_CUT)
+        model->replica = MODEL_NO_REPLICA;
+}
+
 static enum fail simulated_restart_empty(struct backend *backend, int server,
                                          struct failure *failure)
 {
     (void)failure;
     model_restart_empty(model_of(backend, server));
+    lose_link(model_of(backend, server));
     return FAIL_NONE;
 }
 
@@ -88,6 +97,7 @@ static enum fail simulated_restart_with_keys(struct backend *backend, int server
 {
     (void)failure;
     model_flush_scripts(model_of(backend, server));
+    lose_link(model_of(backend, server));
     return FAIL_NONE;
 }
 
@@ -105,6 +115,7 @@ static enum fail simulated_restart_with_saved(struct backend *backend, int serve
     struct simulated_server *row = &((struct simulated *)backend)->servers[server];
     (void)failure;
     model_failover(&row->model, &row->saved);
+    lose_link(&row->model);
     return FAIL_NONE;
 }
 
@@ -120,20 +131,29 @@ static enum fail simulated_cut_replica(struct backend *backend, int server, stru
     struct simulated_server *row = &((struct simulated *)backend)->servers[server];
     (void)failure;
     row->replica = row->model;
+    row->model.replica = MODEL_REPLICA_CUT;
     return FAIL_NONE;
+}
+
+/* A scheme that asks for a replica finds one behind the promoted server, too. */
+static enum model_replica replica_after_failover(const struct run *run)
+{
+    return run->scheme->needs_replica ? MODEL_REPLICA_IN_STEP : MODEL_NO_REPLICA;
 }
 
 /* Until it is cut off, the replica has all the keys that the primary has. */
 static enum fail simulated_fail_over(struct backend *backend, int server, enum promoter promoter,
                                      bool is_cut, struct failure *failure)
 {
-    struct simulated_server *row = &((struct simulated *)backend)->servers[server];
+    struct simulated *simulated = (struct simulated *)backend;
+    struct simulated_server *row = &simulated->servers[server];
     (void)promoter;
     (void)failure;
     if (is_cut)
         model_failover(&row->model, &row->replica);
     else
         model_flush_scripts(&row->model);
+    row->model.replica = replica_after_failover(simulated->run);
     return FAIL_NONE;
 }
 
@@ -181,9 +201,12 @@ struct world *world_simulated_new(const struct run *run)
     assert(run->servers > 0 && run->servers <= SERVERS_MAX);
     struct simulated *simulated = memory_new(1, sizeof *simulated);
     simulated->backend.ops = &simulated_ops;
+    simulated->run = run;
     for (int i = 0; i < run->servers; i++) {
         model_init(&simulated->servers[i].model, 1000);
         simulated->servers[i].model.has_delex = run->has_delex;
+        simulated->servers[i].model.replica =
+            run->has_replica ? MODEL_REPLICA_IN_STEP : MODEL_NO_REPLICA;
     }
     return core_new(run, &simulated->backend, scheme_clients_new(run, STEERED_EPOCH_US));
 }

@@ -71,7 +71,8 @@ enum { VERSION_WATCHED = 1, VERSION_NOW };
 static void watch_to_model(const struct server_state *server_state, int position,
                            struct model_watch *watch)
 {
-    memset(watch, 0, sizeof *watch);
+    *watch = (struct model_watch){.is_behind = position != SERVER_NO_WATCH &&
+                                               server_state->behind >> position & 1};
     if (position == SERVER_NO_WATCH || !(server_state->watching >> position & 1))
         return;
     watch->active = true;
@@ -89,11 +90,25 @@ static void watch_from_model(struct server_state *server_state, int position,
         server_state->changed |= server_state->watching;
     server_state->watching &= (uint8_t)~bit;
     server_state->changed &= (uint8_t)~bit;
+    server_state->behind &= (uint8_t)~bit;
+    if (watch->is_behind)
+        server_state->behind |= bit;
     if (!watch->active)
         return;
     server_state->watching |= bit;
     if (watch->version[KEY_LOCK] != version)
         server_state->changed |= bit;
+}
+
+/* Who acknowledges, where somebody asks. A promoted server has another replica. */
+static enum model_replica replica_of(const struct server_state *server_state,
+                                     const struct config *config)
+{
+    if (!config->scheme->needs_replica)
+        return MODEL_NO_REPLICA;
+    if (server_state->replica_state != REPLICA_CUT)
+        return MODEL_REPLICA_IN_STEP;
+    return server_state->has_lost_link ? MODEL_NO_REPLICA : MODEL_REPLICA_CUT;
 }
 
 struct reply server_state_execute(struct server_state *server_state, const struct config *config,
@@ -106,6 +121,7 @@ struct reply server_state_execute(struct server_state *server_state, const struc
     model.has_delex = config->scheme->needs_delex; /* a server that suits the scheme */
     watch_to_model(server_state, position, &watch);
     model.knows_script = server_state->knows_script;
+    model.replica = replica_of(server_state, config);
     struct reply reply = model_execute(&model, &watch, command, EPOCH_US);
     server_state->knows_script = config->scheme->needs_script && model.knows_script;
     watch_from_model(server_state, position, &watch, &model);
@@ -183,6 +199,7 @@ void server_state_disconnect(struct server_state *server_state, int position)
     uint8_t bits = (uint8_t)(position < 0 ? 0xffu : 1u << position);
     server_state->watching &= (uint8_t)~bits;
     server_state->changed &= (uint8_t)~bits;
+    server_state->behind &= (uint8_t)~bits;
 }
 
 static void keyspace_clear(struct keyspace *keyspace)
@@ -277,7 +294,14 @@ void server_state_failover(struct server_state *server_state)
     assert(server_state->replica_state == REPLICA_CUT);
     server_state_load(server_state, &server_state->replica);
     server_state->replica_state = REPLICA_PROMOTED;
+    server_state->has_lost_link = 0;
     server_state_forget_saved(server_state);
+}
+
+void server_state_lose_link(struct server_state *server_state, const struct config *config)
+{
+    server_state->has_lost_link =
+        config->scheme->needs_replica && server_state->replica_state == REPLICA_CUT;
 }
 
 void server_state_save(struct server_state *server_state)
@@ -311,13 +335,15 @@ static void keyspace_rename(struct keyspace *keyspace, const uint8_t *new_positi
 void server_state_rename(struct server_state *server_state, const uint8_t *new_position)
 {
     uint8_t watching = server_state->watching, changed = server_state->changed;
+    uint8_t behind = server_state->behind;
     keyspace_rename(&server_state->keyspace, new_position);
     keyspace_rename(&server_state->replica, new_position);
     keyspace_rename(&server_state->saved, new_position);
-    server_state->watching = server_state->changed = 0;
+    server_state->watching = server_state->changed = server_state->behind = 0;
     for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++) {
         server_state->watching |= (uint8_t)((watching >> i & 1) << new_position[i]);
         server_state->changed |= (uint8_t)((changed >> i & 1) << new_position[i]);
+        server_state->behind |= (uint8_t)((behind >> i & 1) << new_position[i]);
     }
 }
 
@@ -354,5 +380,6 @@ unsigned server_state_mentions(const struct server_state *server_state, int posi
            keyspace_mentions(&server_state->replica, position) << 6 |
            keyspace_mentions(&server_state->saved, position) << 12 |
            (unsigned)(server_state->watching >> position & 1) << 18 |
-           (unsigned)(server_state->changed >> position & 1) << 19;
+           (unsigned)(server_state->changed >> position & 1) << 19 |
+           (unsigned)(server_state->behind >> position & 1) << 20;
 }

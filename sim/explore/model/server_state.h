@@ -56,10 +56,13 @@ struct server_state {
     uint8_t out_left;     /* ticks that it may be out of reach yet */
     uint8_t is_fast;      /* its clock runs twice as fast */
     uint8_t has_saved;
+    uint8_t behind;        /* bit a client: as struct model_watch; 0 where nobody asks with WAIT */
+    uint8_t has_lost_link; /* REPLICA_CUT: from a process that is gone. As above */
 };
 
 BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, watching);
 BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, changed);
+BITS_FIT_COUNT(EXPLORE_CLIENTS_MAX, struct server_state, behind);
 
 /* has_counter: the guarded counter is there from the start. */
 void server_state_init(struct server_state *server_state, bool has_counter);
@@ -107,6 +110,8 @@ void server_state_evict(struct server_state *server_state);
 void server_state_flush_scripts(struct server_state *server_state);
 void server_state_cut(struct server_state *server_state);
 void server_state_failover(struct server_state *server_state);
+/* Another process took its place: a replica that was cut off does not find that one. */
+void server_state_lose_link(struct server_state *server_state, const struct config *config);
 
 void server_state_rename(struct server_state *server_state, const uint8_t *new_position);
 int server_state_newest_past(const struct server_state *server_state);

@@ -93,7 +93,7 @@ static void outcome_open(struct explore_outcome *outcome, const struct explore_o
     outcome->lease_ticks = config.ttl;
     outcome->lease_us = translate_lease_us(&config);
     outcome->same_token = config.is_collision ? (1u << config.clients) - 1 : 0;
-    outcome->has_replica = config.has_replica;
+    outcome->has_replica = config.has_replica || config.scheme->needs_replica;
     outcome->seen_faults = outcome->seen_events = -1;
 }
 

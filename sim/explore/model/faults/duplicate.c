@@ -11,7 +11,7 @@
 static bool can_change_twice(const struct packed_message *message)
 {
     return message->verb != VERB_GET && message->verb != VERB_WATCH &&
-           message->verb != VERB_UNWATCH;
+           message->verb != VERB_UNWATCH && message->verb != VERB_WAIT;
 }
 
 static void list_duplicate(struct action_list *list)

@@ -9,6 +9,7 @@ static void list_restart_empty(struct server_action_list *list)
     struct enabled_server_action *action = actions_add_server(list, ACTION_INJECT);
     action->breaks = action->forgets = true;
     server_state_restart(&action->after);
+    server_state_lose_link(&action->after, list->config);
 }
 
 static void prepare_restart_empty(struct config *config, int times)

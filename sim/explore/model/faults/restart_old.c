@@ -14,6 +14,7 @@ static void list_restart_old(struct server_action_list *list)
     struct enabled_server_action *action = actions_add_server(list, ACTION_DELAYED);
     action->breaks = action->forgets = true;
     server_state_restart_with_saved(&action->after);
+    server_state_lose_link(&action->after, list->config);
 }
 
 static void prepare_restart_old(struct config *config, int times)
