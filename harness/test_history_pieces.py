@@ -43,6 +43,13 @@ def test_pieces_are_judged_as_the_whole(tmp_path, cuts):
         assert run("convert", path, "--to", form).out == run("convert", WHOLE, "--to", form).out
 
 
+def test_an_event_may_have_fields_of_those_names(tmp_path):
+    """Fields of one's own are left alone: only a line that is no event is a seam, or a piece's first."""
+    path = tmp_path / "own.jsonl"
+    path.write_text(WHOLE.read_text().replace('"kind":', '"next":"x.jsonl","piece":2,"chain":"x","end":7,"kind":'))
+    assert judged(path) == judged(WHOLE)
+
+
 def edited(folder, name, number, old, new):
     path = write(folder, 5, 9, name=name)
     piece = folder / (f"{name}.jsonl" if number == 1 else f"{name}.{number}.jsonl")

@@ -337,8 +337,8 @@ void history_reader_be_generic(struct history_reader *reader)
     reader->is_generic = true;
 }
 
-/* A line that is not plainly an event: one all the same, the end, or a seam, behind which no event
- * is in hand yet. */
+/* A line that is not plainly an event: one all the same (whose 'end' or 'next' is somebody's own
+ * field), the end, or a seam, behind which no event is in hand yet. */
 static enum fail take_line(struct history_reader *reader, struct event *event, bool *is_seam,
                            struct failure *failure)
 {
@@ -346,8 +346,9 @@ static enum fail take_line(struct history_reader *reader, struct event *event, b
     enum fail fail = reader_parse(reader, &object, failure);
     if (fail)
         return fail;
-    const json_t *end = json_object_get(object, "end");
-    *is_seam = !end && json_object_get(object, "next");
+    const bool is_event = json_object_get(object, "kind");
+    const json_t *end = is_event ? NULL : json_object_get(object, "end");
+    *is_seam = !is_event && !end && json_object_get(object, "next");
     if (end)
         fail = take_end(reader, end, failure);
     else if (*is_seam)
