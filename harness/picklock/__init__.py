@@ -53,18 +53,15 @@ def _lock_words(lock):
     path = pathlib.Path(lock)
     if path.suffix == ".so":
         return ["--scheme", lock if "/" in lock else f"./{lock}"]
-    if path.is_file():
-        if path.suffix not in _RUNTIMES and not os.access(path, os.X_OK):
-            raise PicklockError(f"{lock}: is no program")
-        return ["--worker", shlex.join([*_RUNTIMES[path.suffix], lock] if path.suffix in _RUNTIMES else [str(path.resolve())])]
-    first = lock.split(" ")[0]
-    if " " in lock and pathlib.Path(first).suffix not in _RUNTIMES:
-        return ["--worker", lock]  # a command line, as a shell has it
-    if pathlib.Path(first).suffix not in _RUNTIMES:
-        return ["--scheme", lock]
-    if not pathlib.Path(first).is_file():
-        raise PicklockError(f"{first}: no such file")
-    return ["--worker", f"{shlex.join(_RUNTIMES[pathlib.Path(first).suffix])} {lock}"]
+    file = lock if path.is_file() else lock.split(" ")[0]
+    runtime, options = _RUNTIMES.get(pathlib.Path(file).suffix), lock[len(file):]
+    if runtime and not os.path.isfile(file):
+        raise PicklockError(f"{file}: no such file")
+    if runtime:
+        return ["--worker", shlex.join([*runtime, file]) + options]
+    if path.is_file() and os.access(path, os.X_OK):
+        return ["--worker", shlex.join([str(path.resolve())])]
+    return ["--worker" if options else "--scheme", lock]  # a command line, as a shell has it, or a name of the table
 
 
 def _option_words(options):
