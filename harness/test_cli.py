@@ -242,151 +242,6 @@ def test_a_stale_schedule_names_the_line(tmp_path, picklock):
     assert f"{edited}:{at + 1}" in again.json["results"][0]["trouble"], again
 
 
-def test_check_judges_a_history_like_the_run_did(tmp_path):
-    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
-              "scenarios/expired-lease-double-delete.yaml")
-    assert ran.status == 0, ran
-    folder = (tmp_path / "first" / "latest").resolve()
-    history = next((folder / "histories").iterdir())
-    first = json.loads((folder / "results.json").read_text())["results"][0]
-    again = run("check", history, "--json", "-")
-    found = [{p["property"]: (p["verdict"], p["cause"], p["count"]) for p in r["properties"]
-              if p["verdict"] == "violated"} for r in (first, again.json["results"][0])]
-    assert found[0] == found[1] and again.status == 1
-
-
-def verdicts(result):
-    return {p["property"]: (p["verdict"], p["cause"], p["count"]) for p in result["properties"]}
-
-
-@pytest.mark.parametrize("scheme", ["set-nx-px-cad", "setnx-expire-del", "redlock"])
-def test_check_judges_a_history_of_stress_like_stress_did(tmp_path, scheme):
-    """What the counters say in the end is in it, too: read by nobody."""
-    ran = run("stress", "--scheme", scheme, "--clients", "20", "--duration", "500ms", "--seed", "3", "--delay", "5%",
-              "--history", "--out", tmp_path / "out", "--json", "-")
-    history = next((tmp_path / "out" / "latest" / "histories").resolve().iterdir())
-    read = json.loads(history.read_text().splitlines()[-2])
-    assert (read["verb"], read["key"]) == ("GET", "counter") and "client" not in read
-    again = run("check", history, "--json", "-", "--fail-on", "bug")
-    assert verdicts(again.json["results"][0]) == verdicts(ran.json["results"][0])
-    assert again.status == ran.status, (ran, again)
-
-
-@pytest.mark.parametrize("spoil", [{"verb": "SET"}, {"verb": "INCR"}, {"key": "lock"}])
-def test_only_a_read_of_what_the_lock_guards_may_be_nobodys(tmp_path, spoil):
-    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
-              "scenarios/expired-lease-double-delete.yaml")
-    assert ran.status == 0, ran
-    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
-    head, *events, end = history.read_text().splitlines()
-    read = {"i": len(events), "t": json.loads(events[-1])["t"], "kind": "execute", "server": 0, "op": "access",
-            "verb": "GET", "key": "counter", "reply": "nil"}
-    for more, status in (({}, 1), (spoil, 64)):
-        events.append(json.dumps({**read, **more}))
-        history.write_text("\n".join([head, *events, json.dumps({"end": len(events)})]) + "\n")
-        ran = run("check", history)
-        assert ran.status == status, ran
-        events.pop()
-    assert "wants 'client'" in ran.err
-
-
-@pytest.mark.parametrize("scheme, side, is_naive",
-                         [("set-nx-ex-del", "naive", True), ("set-nx-px-cad", "safe", False), ("my-lock", "-", None)])
-def test_check_calls_no_scheme_safe_that_is_not(tmp_path, scheme, side, is_naive):
-    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
-              "scenarios/expired-lease-double-delete.yaml")
-    assert ran.status == 0, ran
-    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
-    history.write_text(history.read_text().replace("set-nx-ex-del", scheme))
-    results = tmp_path / "judged" / "results.json"
-    results.parent.mkdir()
-    ran = run("check", history, "--json", results)
-    assert ran.out.splitlines()[1].split()[:2] == [side, scheme], ran
-    assert json.loads(results.read_text())["results"][0]["naive"] is is_naive
-    page = tmp_path / "page.html"
-    assert run("report", results.parent, "--html", page).err == ""
-    ran = run("report", results.parent)
-    assert ran.out.splitlines()[1].split()[:2] == [side, scheme], ran
-    assert ("Safe schemes" in page.read_text()) == (side == "safe")
-
-
-# --- histories that do not have what the servers did ---
-
-
-def stripped(history, path, keep):
-    head, *events, _ = history.read_text().splitlines()
-    kept = [event for event in map(json.loads, events) if keep(event)]
-    lines = [json.dumps({**event, "i": i}) for i, event in enumerate(kept)]
-    path.write_text("\n".join([head, *lines, json.dumps({"end": len(kept)})]) + "\n")
-    return verdicts(run("check", path, "--json", "-").json["results"][0])
-
-
-def at_the_client(event):
-    return event["kind"] in ("call", "return", "notice") or event.get("fault") == "crash"
-
-
-SERVERS_OWN = {"release-own", "extend-own", "always-expires", "no-orphan", "progress"}
-
-
-@pytest.mark.parametrize("scheme", ["set-nx-px-cad", "set-nx-ex-del", "watchdog-guarded", "setnx-del"])
-def test_calls_and_returns_alone_say_less_and_nothing_else(tmp_path, scheme):
-    run("stress", "--scheme", scheme, "--clients", "25", "--duration", "600ms", "--lease", "60ms", "--pause", "20%",
-        "--lose-reply", "2%", "--crash", "1%", "--seed", "2", "--history", "--out", tmp_path / "out")
-    history = next((tmp_path / "out" / "latest" / "histories").resolve().iterdir())
-    whole = verdicts(run("check", history, "--json", "-").json["results"][0])
-    alone = stripped(history, tmp_path / "alone.jsonl", at_the_client)
-    for name, (verdict, cause, _) in alone.items():
-        if name in SERVERS_OWN:
-            assert verdict in ("unknown", "not_applicable"), name
-        if verdict == "holds":
-            assert whole[name][0] in ("holds", "not_applicable"), name
-        if verdict == "violated" and cause != "bug-or-loss":
-            assert whole[name][:2] == (verdict, cause), name
-        if cause == "bug-or-loss":
-            assert any(c not in (None, "overrun", "leftover") for _, c, _ in whole.values()), whole
-
-
-@pytest.mark.parametrize("fail_on, status", [("scheme", 1), ("deployment", 1), ("bug", 1), ("any", 1), ("never", 0)])
-def test_a_bug_or_a_loss_fails_whoever_is_asked_for(tmp_path, fail_on, status):
-    head = {"history": "picklock.history/1", "scheme": "set-nx-px-cad", "scenario": "x", "world": "redis",
-            "server_version": "", "clients": 2, "servers": 1, "locks": 1, "lease_us": 300000, "unit_us": 1000,
-            "clock_error_us": 0, "seed": "1", "names": ["A", "B"]}
-    events = [{"i": i, "t": 1000 * i, "kind": kind, "client": client, "attempt": 1, "op": "acquire", **more}
-              for i, (kind, client, more) in enumerate([("call", 0, {}), ("return", 0, {"result": "granted"}),
-                                                        ("call", 1, {}), ("return", 1, {"result": "granted"})])]
-    history = tmp_path / "two.jsonl"
-    history.write_text("\n".join(map(json.dumps, [head, *events, {"end": len(events)}])) + "\n")
-    ran = run("check", history, "--fail-on", fail_on)
-    assert ran.status == status and "bug-or-loss" in ran.out, ran
-
-
-def test_a_lost_line_is_no_verdict(tmp_path):
-    """Each line that says what a server did to the lock, lost: no cause is told that the whole history does not have."""
-    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
-              "scenarios/expired-lease-double-delete.yaml")
-    assert ran.status == 0, ran
-    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
-    whole = verdicts(run("check", history, "--json", "-").json["results"][0])
-    events = [json.loads(line) for line in history.read_text().splitlines()[1:-1]]
-    lost = [event["i"] for event in events if event["kind"] == "execute"]
-    assert len(lost) >= 4 and whole["lease-exclusion"][1] == "unlock-bug"
-    for index in lost:
-        less = stripped(history, tmp_path / "less.jsonl", lambda event: event["i"] != index)
-        assert less["lease-exclusion"][:2] == ("violated", "bug-or-loss"), index
-        assert less["release-own"][0] == "unknown", index
-
-
-def test_a_history_that_was_cut_off_is_refused(tmp_path):
-    ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",
-              "scenarios/expired-lease-double-delete.yaml")
-    history = next((tmp_path / "first" / "latest" / "histories").resolve().iterdir())
-    whole = history.read_text().splitlines(True)
-    cut = tmp_path / "cut.jsonl"
-    cut.write_text("".join(whole[:-1]))
-    ran = run("check", cut)
-    assert ran.status == 64 and str(cut) in ran.err and "end" in ran.err, ran
-
-
 def test_report_prints_a_run_folder_again(tmp_path):
     ran = run("run", "--on", "sim", "--out", tmp_path / "first",
               "scenarios/expired-lease-double-delete.yaml")
@@ -460,21 +315,6 @@ def test_a_shard_without_a_run_is_done(tmp_path):
         assert suites.get("errors") == "0"
 
 
-def test_a_history_in_which_time_runs_backwards_is_refused(tmp_path):
-    assert run("run", "--on", "sim", "--scheme", "set-nx-px-cad", "--out", tmp_path, "scenarios/hand-over.yaml").status == 0
-    history = next((tmp_path / "latest" / "histories").iterdir())
-    lines = history.read_text().splitlines()
-    earlier = json.loads(lines[-3])["t"] - 1  # the last line is the end's
-    event = {**json.loads(lines[-2]), "t": earlier}
-    event.pop("from", None)
-    lines[-2] = json.dumps(event)
-    forged = tmp_path / "forged.jsonl"
-    forged.write_text("\n".join(lines) + "\n")
-    ran = run("check", forged)
-    column = lines[-2].index('"t"') + 1
-    assert ran.status == 64 and f"{forged}:{len(lines) - 1}:{column}: 't' is {earlier}, earlier than" in ran.err and ran.out == "", ran
-
-
 # --- one of a thing, and what is left out ---
 
 
@@ -520,15 +360,6 @@ def test_a_story_that_is_cut_says_so(tmp_path):
 def test_list_names_every_section_in_its_help():
     usage = run("list", "--help").out.splitlines()[0]
     assert all(f"{name}" in usage for name in run("list", "--json").json), usage
-
-
-def test_the_engines_are_compared(picklock):
-    """The same seed, the same histories; the time that it took is all that differs."""
-    one, same, other = (picklock("selftest", "--histories", "3000", "--seed", seed) for seed in ("3", "3", "4"))
-    assert one.status == 0 and one.out.endswith("the engine and the placements agree\n"), one
-    counts = [re.sub(r"in [\d.]+ s", "", ran.out) for ran in (one, same, other)]
-    assert counts[0].startswith("3000 histories of seed 3") and counts[0] == counts[1] != counts[2]
-    assert picklock("selftest", "--seed", "0").status == 64 and picklock("selftest", "more").status == 64
 
 
 def test_a_scenario_goes_by_its_name_from_any_folder(tmp_path):
