@@ -102,6 +102,14 @@ def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path
     assert results["notes"][0] in page
 
 
+def test_a_folder_that_can_not_be_made_is_told_before_its_worker_is_begun(picklock, worker, tmp_path):
+    blocked, command = tmp_path / "file", worker()
+    blocked.write_text("")
+    ran = picklock("test", command, "--out", blocked / "below")
+    assert ran.status == 64 and f"{blocked / 'below'}: no run folder can be made there: Not a directory" in ran.err, ran
+    assert ran.out == "" and not (tmp_path / "a lock of mine" / "starts").exists()
+
+
 def test_what_a_scenario_alone_shows_is_not_called_the_shortest(picklock, worker, tmp_path):
     ran = picklock("test", worker(), SCENARIO, "--fault", "none", *SMALL, "--out", tmp_path / "out")
     assert ran.status == 1 and "in 1 scenario, such as expired-lease-double-delete" in ran.out, ran

@@ -10,6 +10,7 @@
 #include "cmd/heartbeat.h"
 #include "cmd/scenario_runs.h"
 #include "cmd/test_conclusion.h"
+#include "report/report.h"
 #include "report/text.h"
 #include "worker/twice.h"
 
@@ -179,7 +180,8 @@ static enum fail prepare(struct lock_test *it, struct failure *failure)
                                         .wait_us = test->wait_us};
     it->runner.seed = it->results.seed = (uint64_t)test->seed;
     (void)snprintf(it->results.world, sizeof it->results.world, "redis");
-    if (explore_asking_check(test->fault, failure) ||
+    if (report_folder_check(test->output.out, failure) ||
+        explore_asking_check(test->fault, failure) ||
         run_choices_read(&choices, &it->runner, &it->live, failure) ||
         run_choices_worker(&choices, &it->live, &it->worker, &it->runner, failure))
         return failure->code;

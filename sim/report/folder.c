@@ -48,6 +48,29 @@ enum fail report_folder_make(const char *path, struct failure *failure)
     return error ? cannot_make(path, error, failure) : FAIL_NONE;
 }
 
+/* The nearest that is there decides. */
+enum fail report_folder_check(const char *out, struct failure *failure)
+{
+    char *path = memory_text(out ? out : default_out);
+    struct stat about;
+    int error = *path ? 0 : ENOENT;
+    while (!error && stat(path, &about) != 0) {
+        char *slash = strrchr(path, '/');
+        if (errno != ENOENT || !strcmp(path, ".") || !strcmp(path, "/"))
+            error = errno;
+        else if (slash)
+            slash[slash == path] = 0;
+        else
+            strcpy(path, ".");
+    }
+    if (!error && !S_ISDIR(about.st_mode))
+        error = ENOTDIR;
+    if (!error && access(path, W_OK | X_OK) != 0)
+        error = errno;
+    free(path);
+    return error ? cannot_make(out ? out : default_out, error, failure) : FAIL_NONE;
+}
+
 /* What may stand in a folder's name everywhere; the rest becomes a dash. */
 static void plain_name(const char *name, char *plain)
 {

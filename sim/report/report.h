@@ -88,6 +88,9 @@ enum fail report_read(const char *path, struct results *results, struct failure 
  * written. */
 enum fail report_folder_new(const char *out, const char *name, char **folder,
                             struct failure *failure);
+/* Whether report_folder_new can make its folder under out (NULL: "reports/runs"), as far as can be
+ * told without making anything. FAIL_INPUT: what it would say. */
+enum fail report_folder_check(const char *out, struct failure *failure);
 /* Makes the folder path and those above it, where they are missing. FAIL_INPUT: not possible there.
  */
 enum fail report_folder_make(const char *path, struct failure *failure);

@@ -267,6 +267,12 @@ static void a_wrong_out_folder_is_bad_input(void **state)
     assert_int_equal(fclose(out), 0);
     assert_int_equal(report_folder_new(file, "run", &made, &failure), FAIL_INPUT);
     expect_in(failure.text, "no run folder can be made there: Not a directory");
+    assert_int_equal(report_folder_check(file, &failure), FAIL_INPUT);
+    expect_in(failure.text, "no run folder can be made there: Not a directory");
+    assert_int_equal(report_folder_check(under, &failure), FAIL_INPUT);
+    assert_int_equal(report_folder_check("", &failure), FAIL_INPUT);
+    assert_int_equal(report_folder_check("not/there/yet/", &failure), FAIL_NONE);
+    assert_int_not_equal(access("not", F_OK), 0);
     assert_int_equal(report_folder_new(under, "run", &made, &failure), FAIL_INPUT);
     assert_int_equal(report_folder_new("/proc/nothing", "run", &made, &failure), FAIL_INPUT);
     expect_in(failure.text, "/proc/nothing");
