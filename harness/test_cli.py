@@ -5,7 +5,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, ask, run, server, until
 
 GOOD = (ROOT / "scenarios" / "expired-lease-double-delete.yaml").read_text()
 
@@ -342,6 +342,22 @@ def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
              "--client-kill": "no server ended its connections"}[rate.split()[0]]
     assert (row["verdict"] == "unknown") == (words in ran.out) == bool(verdict), ran
     assert (row["stress"]["faults"] == 0) == bool(verdict), row
+
+
+def test_a_scheme_that_asks_with_wait_needs_a_replica(tmp_path):
+    """Servers of ours have one; the server behind a URL must, else the run is refused."""
+    words = ["stress", "--scheme", "set-nx-px-wait", "--no-faults", "--clients", "2", "--think", "20ms", "--seed", "1", "--out", tmp_path]
+    ran = run(*words, "--duration", "3s")
+    [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
+    assert row["stress"]["grants"] > 0 and "no acquire was granted" not in ran.out, ran
+    with server("--repl-diskless-sync-delay", "0") as port:
+        ran = run(*words, "--duration", "3s", "--redis", f"redis://127.0.0.1:{port}")
+        assert ran.status == 64 and "not applicable: the scheme asks with WAIT for a replica" in ran.err, ran
+        with server("--replicaof", f"127.0.0.1 {port}"):
+            until(lambda: "state=online" in ask(port, "INFO", "replication"), "the replica follows")
+            ran = run(*words, "--duration", "3s", "--redis", f"redis://127.0.0.1:{port}")
+            [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
+            assert row["stress"]["grants"] > 0, ran
 
 
 def test_a_story_that_is_cut_says_so(tmp_path):

@@ -6,6 +6,7 @@
 #include "live/footprint.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -147,6 +148,27 @@ enum fail foreign_prepare(struct servers *servers, struct failure *failure)
     if (foreign_check(servers, failure) || foreign_mark(servers, failure))
         return failure_wrap(failure, "server at %s", servers->url.shown);
     return FAIL_NONE;
+}
+
+enum fail servers_has_replica(struct servers *servers, struct failure *failure)
+{
+    char replicas[24] = "";
+    if (!servers->is_foreign)
+        return servers->rows[0].replica.pid
+                   ? FAIL_NONE
+                   : failure_set(failure, FAIL_INTERNAL, "server 1 was to have a replica");
+    redisReply *info = control_ask(servers->foreign, failure, "INFO replication");
+    if (!info)
+        return FAIL_UNAVAILABLE;
+    if (info->type == REDIS_REPLY_STRING)
+        control_field(info->str, "connected_slaves", replicas, sizeof replicas);
+    freeReplyObject(info);
+    return atoll(replicas) > 0
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_INPUT,
+                             "not applicable: the scheme asks with WAIT for a replica, and the "
+                             "server at %s has none; leave the URL out to use private servers",
+                             servers->url.shown);
 }
 
 enum fail foreign_renew(struct servers *servers, struct failure *failure)

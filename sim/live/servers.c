@@ -172,6 +172,8 @@ enum fail servers_prepare(struct servers *servers, int count, bool has_replica,
     for (int i = 0; !fail && servers->steering == BENT_TIME && i < count; i++) {
         servers->rows[i].gains_us = 0;
         clock_let_run(servers->rows[i].process.clock);
+        if (servers->rows[i].replica.clock)
+            clock_let_run(servers->rows[i].replica.clock);
     }
     if (!fail)
         spares_refill(servers);

@@ -79,6 +79,10 @@ void servers_close(struct servers *servers);
 enum fail servers_suit(const struct servers *servers, int count, bool has_replica,
                        struct failure *failure);
 
+/* Behind servers_prepare(). FAIL_INPUT: no replica follows the server behind a URL, so WAIT would
+ * never be answered with one there. */
+enum fail servers_has_replica(struct servers *servers, struct failure *failure);
+
 /* Before a run: keys of locks 0 .. locks-1 may come to be. */
 void servers_expect_locks(struct servers *servers, int locks);
 

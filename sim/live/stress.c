@@ -282,10 +282,13 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     const struct stress_options *options = stress->options;
     assert(!options->flush_all_ppm || !live_can(stress->live, CHOICE_FLUSH_ALL, failure));
     assert(!options->client_kill_ppm || !live_can(stress->live, CHOICE_CLIENT_KILL, failure));
+    const bool wants_replica = options->scheme->needs_replica && !stress->live->servers.is_foreign;
     if (load_room(stress, &stress->connections_max, failure))
         return failure->code;
-    if (live_prepare(stress->live, options->servers, false, options->locks,
+    if (live_prepare(stress->live, options->servers, wants_replica, options->locks,
                      &stress_connection_events, failure))
+        return failure->code;
+    if (options->scheme->needs_replica && servers_has_replica(&stress->live->servers, failure))
         return failure->code;
     load_order_follow(stress);
     if (load_order_go_direct(stress, failure))

@@ -94,6 +94,24 @@ static void clients_faults_strike_a_direct_run(void **state)
     assert_true(summary.sections > 0);
 }
 
+/* Who asks with WAIT is granted a lock, as each server has a replica that acknowledges; and a
+ * scheme that does not ask is none the worse behind it. */
+static void a_wait_is_answered_by_a_replica(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct stress_options options = options_of(i < 2 ? "set-nx-px-wait" : "set-nx-px-cad");
+        struct stress_outcome outcome;
+        options.is_direct = i == 1;
+        options.duration_us = 90 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
+        summary.until_sections = 20;
+        runs(&options, &outcome);
+        assert_true(summary.sections >= 20);
+        assert_int_equal(summary.counter, summary.sections);
+        assert_int_equal(outcome.doubt.code, FAIL_NONE);
+    }
+}
+
 static void set_faults(struct stress_options *options)
 {
     /* Long against a round trip on a busy machine, and under sanitizers. */
@@ -324,6 +342,7 @@ int main(void)
         cmocka_unit_test(replies_are_those_of_the_order),
         cmocka_unit_test(a_direct_run_knows_the_order),
         cmocka_unit_test(clients_faults_strike_a_direct_run),
+        cmocka_unit_test(a_wait_is_answered_by_a_replica),
         cmocka_unit_test(every_fault_strikes_and_is_told),
         cmocka_unit_test(a_safe_scheme_only_overruns),
         cmocka_unit_test(a_blind_delete_is_found),
