@@ -82,8 +82,10 @@ struct left {
     enum operation op; /* that returned, and how */
     enum result result;
     int64_t since_us;
-    bool has_come_late; /* after the return: what was told was true then */
-    bool was_smooth;    /* nothing had befallen that attempt by then */
+    bool has_come_late;   /* after the return: what was told was true then */
+    bool was_smooth;      /* nothing had befallen that attempt by then; and if it was cancelled,
+                             nothing has since */
+    int64_t cancelled_us; /* when it was; NEVER_US: it was not */
 };
 
 struct grant {
@@ -195,9 +197,10 @@ struct ledger_client {
     bool has_heard;
     struct quote asked; /* what the last reply that it heard was to */
     struct reply heard;
-    int64_t lease_us;   /* of its last attempt, where each grant has its own; NEVER_US: none */
-    int64_t called_us;  /* its operation under way */
-    bool is_struck;     /* that attempt, by a fault of its own or of a server */
+    int64_t lease_us;     /* of its last attempt, where each grant has its own; NEVER_US: none */
+    int64_t called_us;    /* its operation under way */
+    int64_t cancelled_us; /* when its acquire was; NEVER_US: it was not */
+    bool is_struck;       /* that attempt, by a fault of its own or of a server */
     int former_attempt; /* up to this one its keys are no leftovers: it crashed since, or held it */
     int previous;       /* the attempt before, and when that became the owner */
     int64_t previous_owned_index;

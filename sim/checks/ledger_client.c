@@ -123,6 +123,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->is_acquiring = true;
     client->is_releasing = client->is_dead = client->is_late = client->is_struck = false;
     client->is_extending = false;
+    client->cancelled_us = NEVER_US;
     client->call_us = event->time_us;
     client->call_index = event->index;
     client->answered_us = NEVER_US;
@@ -246,11 +247,12 @@ static void heard(struct ledger *ledger, const struct event *event)
         client->renewals[event->server] = NEVER_US;
 }
 
-/* Of a foreign library nobody knows what befell its messages. Late is what takes a lease. */
+/* Of a foreign library nobody knows what befell its messages; but an acquire that was cancelled is
+ * one of a run in which that is known. Late is what takes a lease. */
 static bool is_smooth(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
-    return ledger->scheme && !client->is_struck &&
+    return (ledger->scheme || client->cancelled_us != NEVER_US) && !client->is_struck &&
            event->time_us - client->called_us < ledger->lease_us;
 }
 
@@ -282,7 +284,8 @@ static void leave(struct ledger *ledger, const struct event *event)
                           .op = event->op,
                           .result = event->result,
                           .since_us = event->time_us,
-                          .was_smooth = is_smooth(ledger, event)};
+                          .was_smooth = is_smooth(ledger, event),
+                          .cancelled_us = client->cancelled_us};
     }
 }
 
@@ -413,11 +416,12 @@ static void struck(struct ledger *ledger, const struct event *event)
 {
     ledger_fault(ledger, event);
     for (int i = 0; event->client < 0 && i < ledger->head->clients; i++)
-        ledger->clients[i].is_struck = true;
+        ledger_strike(ledger, i);
     if (event->client < 0)
         return;
     struct ledger_client *client = &ledger->clients[event->client];
-    client->is_struck = true;
+    if (!ledger_is_own_doing(client, event))
+        ledger_strike(ledger, event->client);
     switch (fault_effect(event->fault)) {
     case FAULT_KILLS:
         crashed(ledger, event);
@@ -443,6 +447,10 @@ static void struck(struct ledger *ledger, const struct event *event)
         repeated(client, event, REPEAT_COPIED);
         break;
     case FAULT_REFUSES:
+        break;
+    case FAULT_CANCELS:
+        if (client->is_acquiring && client->attempt == event->attempt)
+            client->cancelled_us = event->time_us;
         break;
     default:
         /* A lost or given up renewal: which of them a later one answers is no longer known. */

@@ -259,3 +259,25 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
             lose_keys(ledger, event, lock);
     }
 }
+
+/* --- faults of clients --- */
+
+void ledger_strike(struct ledger *ledger, int number)
+{
+    struct ledger_client *client = &ledger->clients[number];
+    client->is_struck = true;
+    if (!client->attempt || client->cancelled_us == NEVER_US)
+        return;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
+        if (grant_is_of(grant, number, client->attempt))
+            grant->left.was_smooth = false;
+    }
+}
+
+bool ledger_is_own_doing(const struct ledger_client *client, const struct event *event)
+{
+    const enum fault_effect effect = fault_effect(event->fault);
+    return effect == FAULT_CANCELS ||
+           (effect == FAULT_GIVES_UP && client->cancelled_us == event->time_us);
+}

@@ -29,6 +29,11 @@ struct left ledger_came_late(const struct ledger *ledger, const struct grant *gr
 /* An acquire has returned: a tentative grant stands or falls. */
 void ledger_judge_swap(struct ledger *ledger, const struct event *event);
 void ledger_fault(struct ledger *ledger, const struct event *event);
+/* A fault has struck that client. Who was cancelled may tidy up behind its answer: what befalls it
+ * meanwhile may be why it did not. */
+void ledger_strike(struct ledger *ledger, int number);
+/* Did that fault strike nobody? Who is cancelled leaves what it waits for by itself, at once. */
+bool ledger_is_own_doing(const struct ledger_client *client, const struct event *event);
 void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event *event, int lock,
                  int server, int client, const struct grant *grant);
 /* The key is gone for a reason that time or the history must give. */

@@ -23,6 +23,11 @@ static void hit(struct monitor *monitor, const struct grant *grant, int64_t inde
     finding_say(finding, "%s's %s returned \"%s\" at %s: %s does not know that it has the lock.",
                 name, operation_name(left->op), result_name(left->result), MS(left->since_us),
                 name);
+    if (left->cancelled_us != NEVER_US && left->is_left && !left->has_come_late)
+        finding_say(finding,
+                    "Its acquire had been cancelled at %s, and it did not give back what "
+                    "the server had granted it.",
+                    MS(left->cancelled_us));
     finding_say(finding, "%s", fate);
     if (cause == CAUSE_UNRELEASED)
         finding_say(finding, "None of %s's messages was lost, late or sent twice.", name);

@@ -221,6 +221,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     it->figures = asking_figures(asking);
     it->lease_ticks = asking_lease_ticks(asking);
     it->extend = asking_extend(asking);
+    it->could_be_cancelled = worker_program_is_cancelled(&args->program->program);
     it->has_fence = args->program->program.promises & 1u << WORKER_PROMISES_FENCE;
     asking_free(asking);
     return fail;
@@ -384,7 +385,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                           " answers were asked for again, those of the worker in fresh "
                           "processes. Assumed: the worker is deterministic; what it does "
                           "behind an attempt is what a new one does (asked %" PRIu64
-                          " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s",
+                          " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s%s",
                           figures->executions, figures->histories, figures->questions,
                           figures->audited, figures->ends, asking->lease_ticks, far,
                           figures->has_idle_reads
@@ -394,6 +395,9 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                               ? "; it treats its servers alike (asked with them in other places)"
                               : "",
                           classes, extend_words[asking->extend],
+                          asking->could_be_cancelled
+                              ? " Its acquires are not cancelled: --search random does that."
+                              : "",
                           asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
     free(classes);

@@ -12,6 +12,7 @@ struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
     int lease_ticks;
     enum asking_extend extend;
+    bool could_be_cancelled;
     bool has_fence;       /* it promises one */
     char kept_words[256]; /* why answers of an earlier run were not taken, or kept; "" */
     bool has_failed;      /* the worker did not answer alike, or what it said cannot be asked on */

@@ -33,6 +33,7 @@ static const struct {
     [RESULT_DONE] = {"done", OUTCOME_OK},
     [RESULT_STALE] = {"stale", OUTCOME_FAIL},
     [RESULT_FAILED] = {"failed", OUTCOME_INFO},
+    [RESULT_CANCELLED] = {"cancelled", OUTCOME_INFO},
     [RESULT_UNSUPPORTED] = {"unsupported", OUTCOME_FAIL},
     [RESULT_CRASHED] = {"crashed", OUTCOME_INFO},
 };

@@ -42,6 +42,7 @@ enum result {
     RESULT_DONE,        /* access, ok */
     RESULT_STALE,       /* access, fail: the resource refused the fence */
     RESULT_FAILED,      /* any, info */
+    RESULT_CANCELLED,   /* acquire, info: it was cancelled, and did not end with the lock */
     RESULT_UNSUPPORTED, /* any, fail: the server cannot do it */
     RESULT_CRASHED,     /* any, info: the scheme's own code tripped */
     RESULT_COUNT

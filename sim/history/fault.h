@@ -42,6 +42,7 @@ enum fault_effect {
     FAULT_COPIES,      /* a copy of the request is on its way, too */
     FAULT_REFUSES,     /* the request is answered with an error, and not executed */
     FAULT_GIVES_UP,    /* the client waits for the message no longer */
+    FAULT_CANCELS,     /* whoever asked the client to acquire wants the lock no more */
     FAULT_DELAYS,      /* the message stands still for the event's amount from then on */
     FAULT_PAUSES,      /* the client does */
     FAULT_KILLS,       /* the client */

@@ -161,6 +161,8 @@ static json_t *search_json(const struct search_figures *search)
         json_object_set_new(made, "learned_ways", json_integer(search->learned_ways));
     if (search->extends)
         json_object_set_new(made, "extends", json_integer(search->extends));
+    if (search->cancels)
+        json_object_set_new(made, "cancels", json_integer(search->cancels));
     json_object_set_new(made, "expected_omissions", json_real(search->omissions));
     json_object_set_new(made, "complete", json_boolean(search->is_complete));
     json_object_set_new(made, "end", text_or_null(search->end));

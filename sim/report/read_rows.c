@@ -187,8 +187,8 @@ static const char *const search_keys[] = {
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
-    "words", "method",       "section", "expected_omissions", "complete", "end",
-    "tried", "learned_ways", "extends"};
+    "words",        "method",  "section", "expected_omissions", "complete", "end", "tried",
+    "learned_ways", "extends", "cancels"};
 
 static void read_search(struct results_reading *reading, json_t *row, struct search_figures *search)
 {
@@ -206,6 +206,8 @@ static void read_search(struct results_reading *reading, json_t *row, struct sea
         search->learned_ways = read_number(reading, object, "learned_ways");
     if (json_object_get(object, "extends"))
         search->extends = read_number(reading, object, "extends");
+    if (json_object_get(object, "cancels"))
+        search->cancels = read_number(reading, object, "cancels");
     json_t *section = read_member(reading, object, "section");
     search->has_one_section = json_is_string(section);
     if (!json_is_null(section) &&

@@ -282,6 +282,7 @@ static void put_return(const struct timeline *timeline, const struct event *even
         [RESULT_DONE] = "done",
         [RESULT_STALE] = "refused as stale",
         [RESULT_FAILED] = "failed, outcome unknown",
+        [RESULT_CANCELLED] = "cancelled",
         [RESULT_UNSUPPORTED] = "not supported",
         [RESULT_CRASHED] = "its own code trips",
     };

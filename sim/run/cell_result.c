@@ -87,6 +87,7 @@ static void fill_search(struct search_figures *search, const struct cell *cell)
     search->section = options->section;
     search->learned_ways = cell->learned_ways;
     search->extends = options->has_extends;
+    search->cancels = options->has_cancels;
     search->clients = options->clients;
     search->rounds = options->rounds;
     search->servers = options->servers;

@@ -131,6 +131,9 @@ static void list_work(struct move_listing *list)
         (void)add(list, CHOICE_ACQUIRE, list->client, -1);
     if (list->view.phase == PHASE_HOLDING)
         list_holder(list);
+    if (list->view.phase == PHASE_ACQUIRING && list->state->bounds.has_cancels &&
+        !list->state->has_cancelled[list->client])
+        (void)add(list, CHOICE_CANCEL, list->client, -1);
     if (list->view.wake_us <= list->now_us)
         add_due(list, CHOICE_WAKE, list->client, -1);
     else if (list->view.wake_us < list->next_us)
@@ -485,6 +488,8 @@ enum fail moves_make(struct moves_state *state, struct world *world, const struc
         moves_note_access(state, choice, &before, &view);
     }
     if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE)
-        state->refused[choice->client] += view.phase == PHASE_IDLE && view.last == RESULT_REFUSED;
+        state->refused[choice->client] +=
+            view.phase == PHASE_IDLE &&
+            (view.last == RESULT_REFUSED || view.last == RESULT_CANCELLED);
     return FAIL_NONE;
 }

@@ -38,6 +38,7 @@ struct moves_bounds {
     int ticks;            /* that pass in all, besides the time that timers take */
     enum section section; /* what a critical section does before the release */
     bool has_extends;     /* a holder may extend, once */
+    bool has_cancels;     /* an acquire may be cancelled, of each client one */
 };
 
 /* Beside the world: what a run may still do. */
@@ -53,6 +54,7 @@ struct moves_state {
     int refused[ACTORS_MAX];
     int accesses[ACTORS_MAX];      /* that its section has begun; many: one failed */
     bool has_extended[ACTORS_MAX]; /* in the hold that goes on */
+    bool has_cancelled[ACTORS_MAX];
     bool has_drifted[ACTORS_MAX];
     int times, ticks; /* that time has passed; and that it was a whole tick */
 };

@@ -26,6 +26,7 @@ void moves_note_access(struct moves_state *state, const struct choice *choice,
         *accesses = 0;
     if (choice->kind == CHOICE_ACQUIRE || choice->kind == CHOICE_EXTEND)
         state->has_extended[choice->client] = choice->kind == CHOICE_EXTEND;
+    state->has_cancelled[choice->client] |= choice->kind == CHOICE_CANCEL;
     if (choice->kind == CHOICE_WRITE || choice->kind == CHOICE_READ_COUNTER ||
         choice->kind == CHOICE_WRITE_COUNTER)
         ++*accesses;

@@ -246,7 +246,7 @@ bool search_is_same(const struct search_figures *a, const struct search_figures 
            a->lease_ticks == b->lease_ticks && a->seed == b->seed &&
            a->has_one_section == b->has_one_section && a->section == b->section &&
            a->learned_ways == b->learned_ways && a->extends == b->extends &&
-           !strcmp(a->method, b->method);
+           a->cancels == b->cancels && !strcmp(a->method, b->method);
 }
 
 char *search_bounds(const struct search_figures *search)
@@ -259,11 +259,12 @@ char *search_bounds(const struct search_figures *search)
                     : memory_text("");
     char *bounds = memory_format(
         "%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64 " server%s, lease of %" PRId64
-        " tick%s%s%s%s%s",
+        " tick%s%s%s%s%s%s",
         search->clients, units_plural(search->clients), search->rounds,
         units_plural(search->rounds), search->servers, units_plural(search->servers),
         search->lease_ticks, units_plural(search->lease_ticks), section ? ", section: " : "",
-        section ? section : "", search->extends ? ", each hold extended at most once" : "", way);
+        section ? section : "", search->extends ? ", each hold extended at most once" : "",
+        search->cancels ? ", each client cancelled at most once" : "", way);
     free(way);
     return bounds;
 }

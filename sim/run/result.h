@@ -77,6 +77,7 @@ struct search_figures {
 #undef FIGURE
     int64_t learned_ways;        /* as cell.learned_ways: a bound, too */
     int64_t extends;             /* so often who holds is asked to extend, at most; a bound, too */
+    int64_t cancels;             /* so often an acquire of each client is cancelled, at most; too */
     char method[NAME_MAX_BYTES]; /* enum explore_search; seed, runs, new_per_1000 and shorter_states
                                   * are 0 of an exhaustive one */
     double omissions;            /* states expected to be omitted for equal fingerprints */

@@ -206,6 +206,7 @@ static enum fail go(const struct walk_maker *walker, struct picker *picker, stru
     enum fail fail = FAIL_NONE;
     struct moves_bounds bounds = walker->bounds;
     bounds.has_extends = worker_program_is_told_to_extend(walker->program);
+    bounds.has_cancels = worker_program_is_cancelled(walker->program);
     moves_begin(&state, walker->run, &bounds, walker->budget);
     while (!fail && walk->count < WALK_MOVES_MAX) {
         const int count = moves_list(&state, world, moves);

@@ -301,6 +301,7 @@ enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
         it->cell = cell;
         fail = search_cell(it, failure);
         cell->options.has_extends = worker_program_is_told_to_extend(&search->worker->program);
+        cell->options.has_cancels = worker_program_is_cancelled(&search->worker->program);
         free(it->states.rows);
         free(it);
     }

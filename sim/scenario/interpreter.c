@@ -53,9 +53,10 @@ static bool was_struck(const struct interpreter *interpreter, int client)
     bool has_stalled = false;
     for (const struct step *at = interpreter->scenario->steps; at < interpreter->step; at++) {
         has_stalled |= at->client == client && at->stall != STALL_NONE;
-        if (at->client == client && (at->kind == STEP_LOSES_REQUEST ||
-                                     at->kind == STEP_LOSES_REPLY || at->kind == STEP_GIVES_UP ||
-                                     at->kind == STEP_CANNOT_REACH || at->kind == STEP_ANSWERS))
+        if (at->client == client &&
+            (at->kind == STEP_LOSES_REQUEST || at->kind == STEP_LOSES_REPLY ||
+             at->kind == STEP_GIVES_UP || at->kind == STEP_CANNOT_REACH ||
+             at->kind == STEP_ANSWERS || at->kind == STEP_CANCELS))
             return true;
         if (at->kind == STEP_SILENCE || at->kind == STEP_REFUSE || at->kind == STEP_STOP ||
             at->kind == STEP_PAUSE_WRITES)
@@ -106,6 +107,22 @@ static enum fail begin(struct interpreter *interpreter, int client, enum choice_
                                         "%s still waits for a command while it holds the lock",
                                         primitives_name(interpreter, client));
     fail = primitives_client(interpreter, kind, client);
+    return fail ? fail : primitives_operation(interpreter, client);
+}
+
+/* What it stalled at it may leave by itself then: so this goes on with whatever is there. */
+static enum fail cancel(struct interpreter *interpreter, int client)
+{
+    const enum phase phase = primitives_view(interpreter, client).phase;
+    struct failure why = {.code = FAIL_UNKNOWN};
+    if (interpreter->world->ops->can(interpreter->world, CHOICE_CANCEL, &why))
+        return primitives_refused(interpreter, &why);
+    if (phase != PHASE_ACQUIRING)
+        return primitives_cannot_follow(interpreter, "%s is not acquiring",
+                                        primitives_name(interpreter, client));
+    enum fail fail = primitives_client(interpreter, CHOICE_CANCEL, client);
+    for (enum lane lane = 0; lane < LANE_COUNT; lane++)
+        interpreter->cursors[client].stalled[lane].is_set = false;
     return fail ? fail : primitives_operation(interpreter, client);
 }
 
@@ -331,6 +348,8 @@ static enum fail take_step(struct interpreter *interpreter)
         return begin(interpreter, client, CHOICE_RELEASE, PHASE_HOLDING);
     case STEP_EXTENDS:
         return begin(interpreter, client, CHOICE_EXTEND, PHASE_HOLDING);
+    case STEP_CANCELS:
+        return cancel(interpreter, client);
     case STEP_WRITES:
         return begin(interpreter, client, CHOICE_WRITE, PHASE_HOLDING);
     case STEP_READS_COUNTER:

@@ -219,6 +219,16 @@ static enum fail wake(struct follower *follower, const struct choice *choice)
     return FAIL_NONE;
 }
 
+/* What was in the way may be gone, and its acquire be over by now. */
+static enum fail cancel(struct follower *follower, const struct choice *choice)
+{
+    if (follower_view(follower, choice->client).phase == PHASE_ACQUIRING)
+        return follower_make(follower, choice);
+    follower_tell(follower, memory_format("%s's acquire is over by now: it is not cancelled",
+                                          follower_name(follower, choice->client)));
+    return FAIL_NONE;
+}
+
 static enum fail follow_choice(struct follower *follower, const struct choice *choice)
 {
     if (choice->client < 0)
@@ -230,6 +240,8 @@ static enum fail follow_choice(struct follower *follower, const struct choice *c
         return begin(follower, choice);
     if (naming_is_about_message(choice->kind))
         return follower_message(follower, choice);
+    if (choice->kind == CHOICE_CANCEL)
+        return cancel(follower, choice);
     return choice->kind == CHOICE_WAKE ? wake(follower, choice) : follower_make(follower, choice);
 }
 

@@ -357,6 +357,16 @@ static enum fail foreign_step(struct clients *clients, int client, enum moment_k
     return FAIL_NONE;
 }
 
+/* It leaves off at once; what it sent may still be executed, and is heard for nothing. */
+static enum fail foreign_cancel(struct clients *clients, int client, struct step_result *step,
+                                struct failure *failure)
+{
+    struct client_view *view = &((struct foreign_clients *)clients)->views[client];
+    (void)failure;
+    foreign_return(view, step, PHASE_IDLE, RESULT_CANCELLED);
+    return FAIL_NONE;
+}
+
 static struct request foreign_access(struct clients *clients, int client, enum choice_kind kind)
 {
     struct client_view *view = &((struct foreign_clients *)clients)->views[client];
@@ -393,6 +403,7 @@ static const struct clients_ops foreign_ops = {
     .view = foreign_view,
     .step = foreign_step,
     .extend = foreign_extend,
+    .cancel = foreign_cancel,
     .access = foreign_access,
     .accessed = foreign_accessed,
     .set_lease = foreign_number,

@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/story.h"
+#include "test/foreign_story.h"
 
 static void a_set_that_comes_after_its_acquire_is_an_orphan(void **state)
 {
@@ -186,6 +186,72 @@ static void a_key_that_may_have_expired_is_no_orphan_of_its_release(void **state
     }
 }
 
+/* --- no-orphan: of an acquire that was cancelled --- */
+
+/* A's server grants it the lock, and then its acquire is cancelled. what: befalls it, when. */
+struct cancelled {
+    const char *fault;
+    enum { AT_ONCE, LATER, BEHIND, BEFORE } when;
+    bool is_given_back, comes_late, is_told;
+    enum cause cause; /* NONE: no orphan */
+};
+
+static void play_cancelled(const struct cancelled *it)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    calls(story, A, OP_ACQUIRE);
+    sends_script(story, A, OP_ACQUIRE);
+    if (it->fault && it->when == BEFORE)
+        strikes(story, it->fault, A, 0, 0);
+    if (!it->comes_late)
+        runs(story, A, OP_ACQUIRE, created(A));
+    at(story, 20);
+    if (it->is_told)
+        strikes(story, "cancel", A, -1, 0);
+    story->now_us = it->when == AT_ONCE ? 20000 : 30000;
+    if (it->fault && it->when <= LATER)
+        strikes(story, it->fault, A, 0, 0);
+    returns(story, A, OP_ACQUIRE, it->is_told ? RESULT_CANCELLED : RESULT_FAILED);
+    if (it->comes_late)
+        runs(story, A, OP_ACQUIRE, created(A));
+    if (it->fault && it->when == BEHIND)
+        strikes(story, it->fault, A, 0, 0);
+    if (it->is_given_back)
+        runs(story, A, OP_ACQUIRE, deleted(A));
+    at(story, 400);
+    calls(story, B, OP_ACQUIRE);
+    runs(story, B, OP_ACQUIRE, created(B));
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    if (it->cause == CAUSE_NONE)
+        assert_holds(story, PROPERTY_NO_ORPHAN);
+    else
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, it->cause);
+    if (it->cause == CAUSE_UNRELEASED)
+        assert_says(&story->findings[PROPERTY_NO_ORPHAN], "Its acquire had been cancelled at 20.0");
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    assert_holds(story, PROPERTY_PROGRESS);
+    story_free(story);
+}
+
+static void who_is_cancelled_gives_back_what_it_got(void **state)
+{
+    static const struct cancelled rows[] = {
+        {.is_told = true, .is_given_back = true},
+        {.is_told = true, .cause = CAUSE_UNRELEASED},
+        {.is_told = true, .fault = "give-up", .when = AT_ONCE, .cause = CAUSE_UNRELEASED},
+        {.is_told = true, .fault = "give-up", .when = LATER, .cause = CAUSE_LEFTOVER},
+        {.is_told = true, .fault = "lose-reply", .when = BEFORE, .cause = CAUSE_LEFTOVER},
+        {.is_told = true, .fault = "lose-reply", .when = AT_ONCE, .cause = CAUSE_LEFTOVER},
+        {.is_told = true, .fault = "lose-request", .when = BEHIND, .cause = CAUSE_LEFTOVER},
+        {.is_told = true, .comes_late = true, .cause = CAUSE_LEFTOVER},
+        {.cause = CAUSE_LEFTOVER}, /* nobody knows what befell it */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        play_cancelled(&rows[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_minority_that_is_given_back_is_no_orphan),
         cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
         cmocka_unit_test(a_key_that_may_have_expired_is_no_orphan_of_its_release),
+        cmocka_unit_test(who_is_cancelled_gives_back_what_it_got),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,8 +194,10 @@ static void walk(const struct scheme *scheme, uint64_t seed, int64_t made[CHOICE
         struct failure why = {0};
         const struct choice choice = draw_choice(&random, stage.world);
         enum fail fail = stage.world->ops->apply(stage.world, &choice, &why);
-        /* The clocks of these foreign clients keep their rate, and no scheme is asked to extend. */
-        const bool is_never = choice.kind == (scheme ? CHOICE_EXTEND : CHOICE_CLIENT_DRIFT);
+        /* The clocks of these foreign clients keep their rate, and no scheme is asked to extend,
+         * or cancelled. */
+        const bool is_never = scheme ? choice.kind == CHOICE_EXTEND || choice.kind == CHOICE_CANCEL
+                                     : choice.kind == CHOICE_CLIENT_DRIFT;
         if (fail != FAIL_NONE && fail != (is_never ? FAIL_NOT_APPLICABLE : FAIL_UNKNOWN))
             fail_msg("%s: %s", choice_name(choice.kind), why.text);
         made[choice.kind] += fail == FAIL_NONE;

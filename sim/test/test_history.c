@@ -427,7 +427,7 @@ static void the_names_of_faults_are_the_files_own(void **state)
     static const char *const known[] = {
         "give-up", "lose-request",  "lose-reply",   "resend",        "duplicate",   "answer-error",
         "crash",   "client-clock",  "server-clock", "restart-empty", "cut-replica", "failover",
-        "evict",   "flush-scripts", "pause",        "delay"};
+        "evict",   "flush-scripts", "pause",        "delay",         "cancel"};
     (void)state;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         char text[512];

@@ -386,6 +386,14 @@ void session_silence(struct session *session, int client, int connection)
     }
 }
 
+bool session_has_silence(const struct session *session, int client)
+{
+    for (const struct wire *wire = session->wires; wire; wire = wire->next)
+        if (wire->client == client && wire->is_silent && !wire->is_cut)
+            return true;
+    return false;
+}
+
 bool session_is_silent(const struct wire_message *message)
 {
     return message->wire && message->wire->is_silent;

@@ -109,6 +109,13 @@ static void on_failed(void *context, struct worker *worker, const struct failure
         session_fail(session, slot->number, failure);
 }
 
+static void note_pending(struct worker_slot *slot, enum worker_op op)
+{
+    slot->pending =
+        memory_resize(slot->pending, (size_t)slot->pending_count + 1, sizeof *slot->pending);
+    slot->pending[slot->pending_count++] = (struct pending){.op = op};
+}
+
 enum fail session_ask(struct session *session, int client, struct worker_request request,
                       struct failure *failure)
 {
@@ -116,12 +123,21 @@ enum fail session_ask(struct session *session, int client, struct worker_request
     assert(!slot->asked_id);
     if (request.op == WORKER_ACQUIRE)
         request.wait_us = session->options.wait_us;
-    slot->pending =
-        memory_resize(slot->pending, (size_t)slot->pending_count + 1, sizeof *slot->pending);
-    slot->pending[slot->pending_count++] = (struct pending){.op = request.op};
+    note_pending(slot, request.op);
     slot->attempt += request.op == WORKER_ACQUIRE;
     slot->op = request.op;
     slot->asked_id = worker_ask(slot->worker, request);
+    return session_settle(session, failure);
+}
+
+/* Its answer is one of its own: what is cancelled has still to be answered. */
+enum fail session_cancel(struct session *session, int client, struct failure *failure)
+{
+    struct worker_slot *slot = &session->clients[client];
+    assert(slot->asked_id);
+    note_pending(slot, WORKER_CANCEL);
+    (void)worker_ask(slot->worker,
+                     (struct worker_request){.op = WORKER_CANCEL, .of = slot->asked_id});
     return session_settle(session, failure);
 }
 

@@ -108,6 +108,8 @@ enum fail session_reset(struct session *session, unsigned anew, struct failure *
  * answers. */
 enum fail session_ask(struct session *session, int client, struct worker_request request,
                       struct failure *failure);
+/* Tells it to end the acquire that it is in. */
+enum fail session_cancel(struct session *session, int client, struct failure *failure);
 bool session_is_asked(const struct session *session, int client); /* and has not answered */
 /* What it answered last. */
 const struct worker_answer *session_answer(const struct session *session, int client);
@@ -163,6 +165,8 @@ void session_set_connection(struct wire_message *message, int connection);
 /* Nothing passes on them any more; the worker does not know yet. */
 void session_silence(struct session *session, int client, int connection);
 bool session_is_silent(const struct wire_message *message);
+/* Is there one that passes nothing any more, and of whose end the worker will hear? */
+bool session_has_silence(const struct session *session, int client);
 /* What a connection of these workers was set to, as far as they have said: RESP 2 or 3; the number
  * of the database (SELECT), where the lock is then. */
 int session_protocol(const struct session *session);

@@ -48,6 +48,9 @@ static enum fail backend_can(const struct backend *backend, enum choice_kind kin
     if (kind == CHOICE_EXTEND && !(promises >> WORKER_PROMISES_EXTENDS & 1))
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "the worker does not promise that it extends");
+    if (kind == CHOICE_CANCEL && !(promises >> WORKER_PROMISES_CANCELS & 1))
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
+                           "the worker does not promise that its acquire can be cancelled");
     return worker_can(kind, failure);
 }
 

@@ -89,7 +89,9 @@ static void take_return(struct worker_face *face, const struct worker_answer *an
     const bool is_acquire = face->phase == PHASE_ACQUIRING;
     step->has_returned = true;
     step->op = is_acquire ? OP_ACQUIRE : OP_RELEASE;
-    if (answer->kind == ANSWER_ERROR)
+    if (is_acquire && face->is_cancelled && answer->kind != ANSWER_OK)
+        step->result = RESULT_CANCELLED;
+    else if (answer->kind == ANSWER_ERROR)
         step->result = RESULT_FAILED;
     else if (answer->kind == ANSWER_OK)
         step->result = is_acquire ? RESULT_GRANTED : RESULT_RELEASED;
@@ -166,6 +168,7 @@ static enum fail collect(struct workers *workers, int client, struct step_result
         return failure->code;
     step->is_stranded = is_asked && !has_message(workers, client) &&
                         !session_is_subscribed(workers->session, client) &&
+                        !session_has_silence(workers->session, client) &&
                         session_next_us(workers->session, client) == TIME_NEVER;
     if (step->is_stranded)
         step->op = face->is_extending               ? OP_EXTEND
@@ -214,7 +217,7 @@ static enum fail go_on(struct workers *workers, int client, enum moment_kind kin
     switch (kind) {
     case MOMENT_START:
         face->attempt++;
-        face->has_notice = false;
+        face->has_notice = face->is_cancelled = false;
         face->made = face->taken = 0;
         session_forget_notice(workers->session, client);
         return ask(workers, client, WORKER_ACQUIRE, PHASE_ACQUIRING, failure);
@@ -246,6 +249,16 @@ static enum fail extend(struct clients *clients, int client, struct step_result 
     struct workers *workers = workers_of(clients);
     workers->faces[client].is_extending = true;
     const enum fail fail = ask(workers, client, WORKER_EXTEND, PHASE_HOLDING, failure);
+    return fail ? fail : collect(workers, client, step, failure);
+}
+
+static enum fail cancel(struct clients *clients, int client, struct step_result *step,
+                        struct failure *failure)
+{
+    struct workers *workers = workers_of(clients);
+    workers->faces[client].is_cancelled = true;
+    session_catch_up(workers->session, client);
+    const enum fail fail = session_cancel(workers->session, client, failure);
     return fail ? fail : collect(workers, client, step, failure);
 }
 
@@ -308,6 +321,7 @@ static const struct clients_ops clients_ops = {
     .view = view_of,
     .step = take_step,
     .extend = extend,
+    .cancel = cancel,
     .access = begin_access,
     .accessed = end_access,
     .set_lease = no_lease,

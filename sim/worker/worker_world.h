@@ -59,4 +59,10 @@ static inline bool worker_program_is_told_to_extend(const struct worker_program 
     return program->promises >> WORKER_PROMISES_EXTENDS & 1 && !program->skips_extend;
 }
 
+/* Does a search cancel an acquire of it, where that may wait? */
+static inline bool worker_program_is_cancelled(const struct worker_program *program)
+{
+    return program->promises >> WORKER_PROMISES_CANCELS & 1 && program->wait_us > 0;
+}
+
 #endif

@@ -29,6 +29,7 @@ struct worker_face {
     /* Bit a server: where its attempt wrote the lock's key last, and where it deleted it. */
     unsigned made, taken;
     bool is_accessing; /* its critical section waits for what it asked for */
+    bool is_cancelled; /* its attempt was, while it acquired */
     bool is_extending; /* it is asked to, while it holds */
     struct guarded_section guarded;
 };

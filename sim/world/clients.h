@@ -69,6 +69,9 @@ struct clients_ops {
     /* Takes the step that asks for the lease anew, only in PHASE_HOLDING. NULL: such clients do so
      * by themselves, or not at all. */
     enum fail (*extend)(struct clients *, int client, struct step_result *, struct failure *);
+    /* Tells it that its acquire is cancelled, only in PHASE_ACQUIRING: the step that this leads to.
+     * NULL: such clients cannot be told. */
+    enum fail (*cancel)(struct clients *, int client, struct step_result *, struct failure *);
     /* What its critical section asks of the first server, for CHOICE_WRITE, READ_COUNTER,
      * WRITE_COUNTER; and how that ended. Only in PHASE_HOLDING; not before an earlier one ended. */
     struct request (*access)(struct clients *, int client, enum choice_kind);

@@ -182,6 +182,9 @@ static enum fail core_can(struct world *world, enum choice_kind kind, struct fai
     if (kind == CHOICE_EXTEND && !core->clients->ops->extend)
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "nobody asks a scheme to extend: it does so by itself, or not at all");
+    if (kind == CHOICE_CANCEL && !core->clients->ops->cancel)
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
+                           "nobody cancels a scheme's acquire: it tries once");
     return ops_of(core)->can ? ops_of(core)->can(core->backend, kind, failure) : FAIL_NONE;
 }
 

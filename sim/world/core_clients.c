@@ -131,6 +131,23 @@ static enum fail choose_extend(struct core *core, const struct choice *choice,
     return FAIL_NONE;
 }
 
+static enum fail choose_cancel(struct core *core, const struct choice *choice,
+                               struct failure *failure)
+{
+    struct step_result step = {0};
+    struct failure why;
+    if (want_phase(core, choice, PHASE_ACQUIRING, failure))
+        return FAIL_UNKNOWN;
+    struct event cancelled = core_client_event(core, EVENT_FAULT, choice->client);
+    cancelled.fault = FAULT_CANCEL;
+    cancelled.op = OP_ACQUIRE;
+    core_write(core, &cancelled);
+    if (core->clients->ops->cancel(core->clients, choice->client, &step, &why) && !core->error.code)
+        core->error = why;
+    take_step(core, choice->client, &step);
+    return FAIL_NONE;
+}
+
 /* WRITE, READ_COUNTER, WRITE_COUNTER: the critical section's own commands. */
 static enum fail choose_access(struct core *core, const struct choice *choice,
                                struct failure *failure)
@@ -165,6 +182,7 @@ core_choice *core_client_choice(enum choice_kind kind)
         [CHOICE_RELEASE] = choose_release,      [CHOICE_WRITE] = choose_access,
         [CHOICE_EXTEND] = choose_extend,        [CHOICE_READ_COUNTER] = choose_access,
         [CHOICE_WRITE_COUNTER] = choose_access, [CHOICE_WAKE] = choose_wake,
+        [CHOICE_CANCEL] = choose_cancel,
     };
     return choices[kind];
 }

@@ -69,6 +69,8 @@ struct explore_options {
     int lease_ticks;  /* 0: what suits the scheme (2, or 3 where a timer counts thirds) */
     bool has_extends; /* a holder may ask for its lease anew, once in each hold: of a foreign
                          program that promises that. A scheme does so by itself, or not at all */
+    bool has_cancels; /* of each client one acquire may be cancelled: of workers, where their
+                         schedules are run. The explorer itself cancels nothing */
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
     enum section section;
     unsigned reductions; /* of enum reduction */

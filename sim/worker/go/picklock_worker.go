@@ -13,7 +13,7 @@
 //	$ go build -o my_lock . && picklock test --once ./my_lock
 //
 // An error (and a panic) says that nobody knows whether it has happened. Refused is Refused, and nothing else. It may also have
-// Extend() (bool, error) and Close().
+// Extend() (bool, error), Cancel() bool and Close().
 //
 // Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
 package main
@@ -66,6 +66,9 @@ type Worker interface {
 }
 
 type extender interface{ Extend() (bool, error) }
+
+// The Acquire that goes on is to end soon (promise it with "cancels"). True: it will. In a goroutine of its own.
+type canceller interface{ Cancel() bool }
 
 // Before a reset: lets go of connections, goroutines, timers. Nothing of the attempt before may go on.
 type closer interface{ Close() }
@@ -124,16 +127,15 @@ func Lost() { protocol.say(map[string]any{"event": "lost"}) }
 
 // RunWorker serves until picklock closes standard input; then the program may end.
 func RunWorker(worker Worker, library string, promises ...string) {
-	lines := bufio.NewReader(protocol.in)
 	var settings Settings
+	next := readRequest(bufio.NewReader(protocol.in))
+	if lock, can := worker.(canceller); can {
+		next = readAhead(lock, next)
+	}
 	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
+		request, is := next()
+		if !is {
 			return
-		}
-		var request workerRequest
-		if err := json.Unmarshal(line, &request); err != nil {
-			panic(err)
 		}
 		if request.Op == "init" {
 			settings = request.Settings
@@ -147,6 +149,41 @@ func RunWorker(worker Worker, library string, promises ...string) {
 		}
 		answer["id"] = request.ID
 		protocol.say(answer)
+	}
+}
+
+// The next request; false: there is none any more.
+type requestReader func() (workerRequest, bool)
+
+func readRequest(lines *bufio.Reader) requestReader {
+	return func() (request workerRequest, is bool) {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return request, false
+		}
+		if err := json.Unmarshal(line, &request); err != nil {
+			panic(err)
+		}
+		return request, true
+	}
+}
+
+// Requests, read by a goroutine of their own, which performs those that cancel what goes on.
+func readAhead(lock canceller, next requestReader) requestReader {
+	waiting := make(chan workerRequest, 16)
+	go func() {
+		for request, is := next(); is; request, is = next() {
+			if request.Op == "cancel" {
+				protocol.say(map[string]any{"id": request.ID, "ok": lock.Cancel()})
+			} else {
+				waiting <- request
+			}
+		}
+		close(waiting)
+	}()
+	return func() (workerRequest, bool) {
+		request, is := <-waiting
+		return request, is
 	}
 }
 

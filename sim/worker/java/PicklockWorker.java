@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.Collectors;
 
 public interface PicklockWorker {
@@ -70,6 +71,11 @@ public interface PicklockWorker {
 
     Outcome release() throws Exception;
 
+    /* The acquire that goes on is to end soon (promise it with "cancels"). True: it will. In a thread of its own. */
+    default boolean cancel() throws Exception {
+        return false;
+    }
+
     /* Before a reset: lets go of connections, threads, timers. Nothing of the attempt before may go on. */
     default void close() throws Exception {
     }
@@ -83,17 +89,22 @@ public interface PicklockWorker {
     static void run(PicklockWorker worker) throws Exception {
         InputStream incoming = Channel.takeStreams();
         BufferedReader lines = new BufferedReader(new InputStreamReader(incoming, StandardCharsets.UTF_8));
+        Requests requests = worker.promises().contains("cancels") ? Channel.readAhead(worker, lines) : () -> Channel.read(lines);
         Settings settings = null;
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            Map<String, Object> request = new Json(line).object();
+        for (Map<String, Object> request = requests.next(); !request.isEmpty(); request = requests.next()) {
             String op = (String) request.get("op");
             if (op.equals("init"))
                 settings = Channel.settings(request);
             else if (op.equals("reset"))
                 worker.close();
-            Channel.say("{\"id\":" + request.get("id") + "," + Channel.answer(worker, op, request, settings) + "}");
+            Channel.answerTo(worker, op, request, settings);
         }
         System.exit(0);
+    }
+
+    /* The next request; an empty one: there is none any more. */
+    interface Requests {
+        Map<String, Object> next() throws Exception;
     }
 
     /* The protocol's own descriptors, and what is said there. */
@@ -116,6 +127,37 @@ public interface PicklockWorker {
             } catch (IOException error) {
                 System.exit(1);
             }
+        }
+
+        static Map<String, Object> read(BufferedReader lines) throws IOException {
+            String line = lines.readLine();
+            return line == null ? Map.of() : new Json(line).object();
+        }
+
+        /* Read by a thread of their own, which performs those that cancel what goes on. */
+        static Requests readAhead(PicklockWorker worker, BufferedReader lines) {
+            LinkedBlockingQueue<Map<String, Object>> waiting = new LinkedBlockingQueue<>();
+            Thread reading = new Thread(() -> {
+                try {
+                    for (Map<String, Object> request = read(lines); !request.isEmpty(); request = read(lines)) {
+                        if ("cancel".equals(request.get("op")))
+                            answerTo(worker, "cancel", request, null);
+                        else
+                            waiting.put(request);
+                    }
+                    waiting.put(Map.of());
+                } catch (Exception error) {
+                    error.printStackTrace();
+                    System.exit(1);
+                }
+            });
+            reading.setDaemon(true);
+            reading.start();
+            return waiting::take;
+        }
+
+        static void answerTo(PicklockWorker worker, String op, Map<String, Object> request, Settings settings) throws Exception {
+            say("{\"id\":" + request.get("id") + "," + answer(worker, op, request, settings) + "}");
         }
 
         @SuppressWarnings("unchecked")
@@ -149,7 +191,7 @@ public interface PicklockWorker {
                 case "release":
                     return words(worker.release());
                 case "cancel":
-                    return "\"ok\":false";
+                    return "\"ok\":" + worker.cancel();
                 default:
                     throw new IllegalArgumentException("unknown op " + op);
             }

@@ -8,6 +8,7 @@
  *     async acquire(wait_ms) { ... },      // true, false, or a fence (a number)
  *     async extend() { ... },
  *     async release() { ... },             // true, or false: it was not mine
+ *     async cancel() { ... },              // the acquire that goes on is to end soon: true, it will (promise it with 'cancels')
  *     async close() { ... },               // before a reset: lets go of connections and timers
  *   });
  *

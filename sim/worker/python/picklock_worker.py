@@ -17,8 +17,9 @@
 
     picklock_worker.run(Worker)
 
-Methods may be `async def`: then all of them run in one event loop, and `cancel` cancels their task. What a method raises is an
-error: nobody knows whether it has happened. Refused is `return False`, and nothing else.
+Methods may be `async def`: then all of them run in one event loop, and picklock may cancel the task of an acquire (`cancels = False`
+in the class: it may not). One that blocks, and promises "cancels", has a method `cancel`, called from another thread while it acquires.
+What a method raises is an error: nobody knows whether it has happened. Refused is `return False`, and nothing else.
 
 Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
 """
@@ -63,6 +64,7 @@ class Worker:
 
     promises = ["expiry"]
     library = ""
+    cancels = True  # an acquire that is a task
 
     def init(self, settings):
         raise NotImplementedError("init(settings)")
@@ -75,6 +77,10 @@ class Worker:
 
     def release(self):
         raise NotImplementedError("release()")
+
+    def cancel(self):
+        """The acquire that goes on is to end soon (promise it with "cancels"). True: it will. In a thread of its own."""
+        return False
 
     def close(self):
         """Before a reset: lets go of connections, threads, timers. Nothing of the attempt before may go on."""
@@ -133,7 +139,8 @@ class _Runner:
         self.settings = None
 
     def promises(self):
-        return [*self.kind.promises, *(["cancels"] if _is_async(self.kind.acquire) and "cancels" not in self.kind.promises else [])]
+        by_task = _is_async(self.kind.acquire) and self.kind.cancels and "cancels" not in self.kind.promises
+        return [*self.kind.promises, *(["cancels"] if by_task else [])]
 
     async def call(self, function, *values):
         result = function(*values)
@@ -156,7 +163,7 @@ class _Runner:
             return {"monotonic_us": time.monotonic_ns() // 1000, "wall_us": time.time_ns() // 1000}
         if op == "acquire":
             return _outcome(await self.call(self.worker.acquire, request["wait_ms"]))
-        if op in ("extend", "release"):
+        if op in ("extend", "release", "cancel"):
             return _outcome(await self.call(getattr(self.worker, op)))
         raise ValueError(f"unknown op {op!r}")
 
@@ -170,19 +177,39 @@ class _Runner:
         _say({"id": request["id"], **answer})
 
 
+def _perform(runner, request):
+    step = runner.answer(request)
+    try:
+        while True:
+            step.send(None)
+    except StopIteration:
+        pass
+
+
+def _read_ahead(runner, incoming):
+    """Requests, read by a thread of their own, which performs those that cancel what goes on."""
+    import queue  # only who can be cancelled waits for it
+
+    waiting = queue.SimpleQueue()
+
+    def read():
+        for line in incoming:
+            request = json.loads(line)
+            if request["op"] == "cancel":
+                _perform(runner, request)
+            else:
+                waiting.put(request)
+        waiting.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return iter(waiting.get, None)
+
+
 def _run_sync(runner, incoming):
     """A library that blocks: one request after the other, in the main thread, where signals and most libraries want to be."""
-    for line in io.BufferedReader(incoming):
-        request = json.loads(line)
-        if request["op"] == "cancel":
-            _say({"id": request["id"], "ok": False})
-            continue
-        step = runner.answer(request)
-        try:
-            while True:
-                step.send(None)
-        except StopIteration:
-            pass
+    lines = io.BufferedReader(incoming)
+    for request in _read_ahead(runner, lines) if "cancels" in runner.kind.promises else map(json.loads, lines):
+        _perform(runner, request)
 
 
 async def _answer_or_cancel(asyncio, runner, request):

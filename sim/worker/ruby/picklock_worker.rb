@@ -47,6 +47,9 @@ module PicklockWorker
     def extend = raise(NotImplementedError, "extend")
     def release = raise(NotImplementedError, "release")
 
+    # The acquire that goes on is to end soon (promise it with "cancels"). True: it will. In a thread of its own.
+    def cancel = false
+
     # Before a reset: lets go of connections, threads, timers. Nothing of the attempt before may go on.
     def close; end
 
@@ -102,7 +105,7 @@ module PicklockWorker
       when "acquire" then PicklockWorker.outcome(@worker.acquire(request["wait_ms"]))
       when "extend" then PicklockWorker.outcome(@worker.extend)
       when "release" then PicklockWorker.outcome(@worker.release)
-      when "cancel" then { ok: false }
+      when "cancel" then PicklockWorker.outcome(@worker.cancel)
       else raise ArgumentError, "unknown op #{request['op'].inspect}"
       end
     end
@@ -126,6 +129,20 @@ module PicklockWorker
       calls.first(8).each { |call| $stderr.puts("File #{call}") }
     end
     runner = Runner.new(kind)
-    incoming.each_line { |line| runner.answer(JSON.parse(line)) }
+    requests = kind.promises.include?("cancels") ? read_ahead(runner, incoming) : incoming.each_line.lazy.map { |line| JSON.parse(line) }
+    requests.each { |request| runner.answer(request) }
+  end
+
+  # Requests, read by a thread of their own, which performs those that cancel what goes on.
+  def self.read_ahead(runner, incoming)
+    waiting = Queue.new
+    Thread.new do
+      incoming.each_line do |line|
+        request = JSON.parse(line)
+        request["op"] == "cancel" ? runner.answer(request) : waiting << request
+      end
+      waiting.close
+    end
+    Enumerator.new { |each| while (request = waiting.pop) do each << request end }
   end
 end

@@ -1,0 +1,211 @@
+"""Workers whose acquire is cancelled while it goes on: who forgets what the server has granted meanwhile leaves a key that nobody has."""
+
+import json
+import shlex
+
+import pytest
+from conftest import ROOT
+from workers import PYTHON, needs_redis_py
+
+# As the scheme set-nx-px-cad; it waits by trying again, and is told by an event that nobody wants the lock any more.
+WAITING = """
+import sys
+import threading
+import time
+import picklock_worker
+
+sys.path.insert(0, {tests!r})
+from scheme_worker import SetNxPxCad
+
+
+class Worker(SetNxPxCad):
+    promises = ["expiry", "token", "cancels"]
+
+    def init(self, settings):
+        super().init(settings)
+        self.cancelled = threading.Event()
+
+    def acquire(self, wait_ms):
+        self.cancelled.clear()
+        self.draw()
+        ends = time.monotonic() + wait_ms / 1000
+        while not self.cancelled.is_set():
+            if self.take():
+                return not self.cancelled.is_set() or self.came_too_late()
+            if time.monotonic() >= ends:
+                break
+            self.cancelled.wait(0.05)
+        return False
+
+    def cancel(self):
+        self.cancelled.set()
+        return True
+
+    def came_too_late(self):
+        {late}
+
+
+{more}
+picklock_worker.run(Worker)
+"""
+LATE = {"gives it back": "self.release(); return False", "forgets it": "return False", "throws": "raise InterruptedError", "keeps it": "return True"}
+LEAKS = {"forgets it", "throws"}
+# As an event loop has it: the task of the acquire is cancelled, wherever it is.
+TASK = """
+import asyncio
+import picklock_worker
+import redis.asyncio
+from redis.exceptions import LockError
+
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry", "token"]
+    {more}
+
+    async def init(self, settings):
+        host, port = settings.address()
+        self.redis = redis.asyncio.Redis(host=host, port=port)
+        self.settings, self.lock = settings, self.redis.lock(settings.key, timeout=settings.ttl_ms / 1000)
+
+    async def acquire(self, wait_ms):
+        return await {taken}
+
+    async def take(self, wait_ms):
+        return await self.lock.acquire(blocking=wait_ms > 0, blocking_timeout=wait_ms / 1000)
+
+    async def take_to_the_end(self, wait_ms):
+        taking = asyncio.ensure_future(self.take(wait_ms))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            if await taking:
+                await self.lock.release()
+            return False
+
+    async def release(self):
+        try:
+            await self.lock.release()
+            return True
+        except LockError:
+            return False
+
+    async def close(self):
+        await self.redis.close()
+        await self.redis.connection_pool.disconnect()
+
+
+picklock_worker.run(Worker)
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, **words):
+        path = tmp_path / "my_lock.py"
+        for name, word in {"tests": str(ROOT / "sim" / "test"), "more": "", **words}.items():
+            text = text.replace(f"{{{name}!r}}", repr(word)).replace(f"{{{name}}}", word)
+        path.write_text(text)
+        return f"{PYTHON} {shlex.quote(str(path))}"
+
+    return write
+
+
+@pytest.fixture
+def searched(picklock, tmp_path):
+    """(what ran, {(fault, property): cause} of what is violated)"""
+
+    def search(worker, *more, wait="2s", fault="none"):
+        path = tmp_path / "results.json"
+        ran = picklock("explore", "--worker", worker, "--search", "random", "--clients", 2, "--rounds", 1, "--fault", fault, "--json", path,
+                       "--out", tmp_path / "out", *(["--wait", wait] if wait else []), *more)
+        rows = json.loads(path.read_text())["results"]
+        assert all(row["trouble"] is None for row in rows), ran
+        assert all(row["search"].get("cancels", 0) == ("cancelled at most once" in " ".join(ran.out.split())) for row in rows), ran
+        return ran, {(row["fault"], one["property"]): one["cause"] for row in rows for one in row["properties"] if one["verdict"] == "violated"}
+
+    return search
+
+
+def played(picklock, tmp_path, worker, path="scenarios/forgotten-grant.yaml"):
+    ran = picklock("run", "--worker", worker, path, "--json", tmp_path / "results.json")
+    [row] = json.loads((tmp_path / "results.json").read_text())["results"]
+    return ran, row, {one["property"]: one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_what_is_granted_behind_the_cancelling_is_given_back(picklock, written, searched, tmp_path, late):
+    """Or kept, and told; a grant that is forgotten is found by running, and in its scenario."""
+    worker = written(WAITING, late=LATE[late])
+    ran, found = searched(worker, "--runs", 40)
+    assert "each client cancelled at most once" in " ".join(ran.out.split())
+    assert found == ({("none", "no-orphan"): "unreleased"} if late in LEAKS else {}), ran
+    ran, row, found = played(picklock, tmp_path, worker)
+    found.pop("mutual-exclusion", None)  # who keeps it works for longer than its lease
+    assert row["trouble"] is None and found == ({"no-orphan": "unreleased"} if late in LEAKS else {}), ran
+    assert ("Its acquire had been cancelled at 0.2 ms" in ran.out) == (late in LEAKS)
+
+
+def test_a_schedule_that_cancels_is_replayed_and_followed(picklock, written, searched, tmp_path):
+    ran, _ = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 40)
+    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*no-orphan*")
+    assert "'s acquire is cancelled\n" in path.read_text()
+    again = picklock("replay", path, "--worker", written(WAITING, late=LATE["forgets it"]))
+    assert again.status == 1 and "no-orphan is violated (unreleased)" in again.out, again
+    mended = picklock("replay", path, "--worker", written(WAITING, late=LATE["gives it back"]))
+    assert mended.status == 0 and "unreleased" not in mended.out, mended
+
+
+def test_a_lock_without_an_end_is_stuck(picklock, written, tmp_path):
+    """Nobody gets it any more, not even behind a lease."""
+    more = 'Worker.take = lambda self: self.redis("SET", self.key, self.token, "NX") == "OK"\nWorker.promises = ["token", "cancels"]\n'
+    for late, wrong in (("forgets it", {"no-orphan": "unreleased", "progress": "stuck"}), ("gives it back", {})):
+        ran, row, found = played(picklock, tmp_path, written(WAITING, late=LATE[late], more=more))
+        assert row["trouble"] is None and found == wrong, ran
+
+
+def test_nobody_is_cancelled_who_does_not_wait_or_promise_it(picklock, written, searched, tmp_path):
+    ran, found = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 20, wait=None)
+    assert not found and "cancelled at" not in " ".join(ran.out.split()), ran
+    unasked = written(WAITING, late=LATE["forgets it"], more='Worker.promises = ["expiry", "token"]\n')
+    ran, found = searched(unasked, "--runs", 20)
+    assert not found and "cancelled at" not in " ".join(ran.out.split()), ran
+    ran, row, _ = played(picklock, tmp_path, unasked)
+    assert row["verdict"] == "not_applicable" and "the worker does not promise that its acquire can be cancelled" in json.dumps(row), ran
+
+
+def test_by_asking_nobody_is_cancelled_which_is_told(picklock, written):
+    ran = picklock("explore", "--worker", written(WAITING, late=LATE["forgets it"]), "--fault", "none", "--clients", 2, "--rounds", 1,
+                   "--wait", "100ms", "--no-cache")
+    assert "Its acquires are not cancelled: --search random does that." in " ".join(ran.out.split()), ran
+    assert "unreleased" not in ran.out, ran
+
+
+def test_who_holds_the_lock_cannot_be_cancelled(picklock, written, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("# A has the lock, or asks nobody.\nname: mine\nsource: mine\nlease: 300ms\nclients: [A, B]\nsteps:\n  - A acquires\n"
+                    "  - A's acquire is cancelled\nexpect:\n  set-nx-px-cad: unsupported\n")
+    ran, row, _ = played(picklock, tmp_path, written(WAITING, late=LATE["keeps it"]), path)
+    assert row["verdict"] == "not_applicable" and "A is not acquiring" in json.dumps(row), ran
+
+
+def test_what_a_lost_message_has_left_is_nobodys_fault(written, searched):
+    """The same lock, right: its reply is lost, or its release behind the cancelling."""
+    ran, found = searched(written(WAITING, late=LATE["gives it back"]), "--runs", 150, fault="lose-reply,lose-request")
+    assert set(found.values()) <= {"leftover", "overrun"}, (found, ran)
+
+
+@needs_redis_py
+@pytest.mark.parametrize("taken, leaks", [("self.take(wait_ms)", True), ("self.take_to_the_end(wait_ms)", False)])
+def test_redis_py_forgets_its_lock_where_its_task_is_cancelled(picklock, written, searched, tmp_path, taken, leaks):
+    """Its asyncio Lock; but whoever shields the acquire, and releases what it brings, keeps it."""
+    worker = written(TASK, taken=taken)
+    ran, row, found = played(picklock, tmp_path, worker)
+    assert row["trouble"] is None and found == ({"no-orphan": "unreleased"} if leaks else {}), ran
+    ran, found = searched(worker, "--runs", 20)
+    assert found == ({("none", "no-orphan"): "unreleased"} if leaks else {}), ran
+
+
+@needs_redis_py
+def test_a_task_that_may_not_be_cancelled_is_not(searched, written):
+    ran, found = searched(written(TASK, taken="self.take(wait_ms)", more="cancels = False"), "--runs", 10)
+    assert not found and "cancelled at" not in " ".join(ran.out.split()), ran
