@@ -64,6 +64,14 @@ def test_what_wants_the_proxy_is_refused_by_name_without_it(words):
     assert ran.status == 64 and words.split()[0] in ran.err and "--direct" in ran.err, ran
 
 
+def test_keys_and_connections_go_without_the_proxy_too(tmp_path):
+    ran = run("stress", "--direct", "--scheme", "set-nx-px-cad", "--clients", "60", "--duration", "1s", "--no-faults", "--flush-all", "1%",
+              "--client-kill", "1%", "--history", "--out", tmp_path)
+    [history] = (tmp_path / "latest" / "histories").glob("*.jsonl")
+    text = history.read_text()
+    assert ran.status in (0, 1) and '"fault":"flush-all"' in text and '"fault":"client-kill"' in text, ran
+
+
 def test_a_run_without_the_proxy_says_so(tmp_path):
     ran = run("stress", "--direct", "--scheme", "set-nx-px-cad", "--clients", "5", "--duration", "300ms", "--no-faults", "--out", tmp_path)
     assert ran.status in (0, 2) and "directly, without the proxy" in " ".join(ran.out.split()), ran

@@ -140,7 +140,6 @@ static enum fail check_direct(struct options *options, struct failure *failure)
                   {"--lose-request", is_said(stress->lose_request_ppm)},
                   {"--silence", stress->silence_ppm},
                   {"--refuse", stress->refuse_ppm},
-                  {"--client-kill", stress->client_kill_ppm},
                   {"--delay-past-lease", stress->delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
                   {"--real-time", options->choices.real_time}};

@@ -70,7 +70,8 @@ static bool load_request_detach(struct load_request *request)
     }
     if (request->place == PLACE_QUEUED)
         load_request_dequeue(request);
-    request->exchange->owner = NULL;
+    if (request->exchange)
+        request->exchange->owner = NULL;
     request->exchange = NULL;
     request->connection = NULL;
     return false;

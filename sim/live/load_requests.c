@@ -77,20 +77,31 @@ static bool may_join(const struct stress *stress, const struct queue *queue, int
            !queue->is_flush_due && !queue->is_kill_due;
 }
 
+/* Without a proxy nobody stops it on its way: it goes now, and no sooner, so that nothing is with a
+ * server whose keys or connections go. */
+static void goes(struct load_request *request)
+{
+    const char *prefix = stress_of(request)->prefixes[request->lock];
+    request->exchange = connection_send(request->connection, request, &request->command, prefix);
+}
+
 void load_requests_pump(struct stress *stress, int server)
 {
     struct queue *queue = &stress->queues[server];
     struct load_request *request;
     if (!queue->running)
         outage_begin_due(queue);
-    while (queue->reach == REACH_OPEN && (request = queue->first) &&
+    while (!stress->failure.code && queue->reach == REACH_OPEN && (request = queue->first) &&
            (!queue->running || may_join(stress, queue, server))) {
         queue->first = request->after;
         if (!queue->first)
             queue->last = NULL;
         queue->running++;
         request->place = PLACE_RUNNING;
-        exchange_execute(request->exchange);
+        if (stress->options->is_direct)
+            goes(request);
+        else
+            exchange_execute(request->exchange);
     }
 }
 
@@ -143,9 +154,8 @@ static void load_request_delayed(struct load_request *request, void (*then)(stru
     stress_timer(stress, &request->delay, request->delay_us);
 }
 
-static void arrived(struct exchange *exchange)
+static void came(struct load_request *request)
 {
-    struct load_request *request = exchange->owner;
     struct stress *stress = stress_of(request);
     if (stress->failure.code)
         return;
@@ -164,6 +174,11 @@ static void arrived(struct exchange *exchange)
     } else {
         enqueue(request);
     }
+}
+
+static void arrived(struct exchange *exchange)
+{
+    came(exchange->owner);
 }
 
 /* Nobody waits for it; its connection ends now, when it was to. */
@@ -424,10 +439,10 @@ void load_request_go(struct load_request *request)
                                        load_client, &stress->failure))
         return;
     request->connection = *connection;
-    request->exchange =
-        connection_send(*connection, request, &request->command, stress->prefixes[request->lock]);
-    if (request->exchange->is_direct)
-        arrived(request->exchange);
+    if (stress->options->is_direct)
+        came(request);
+    else
+        goes(request);
 }
 
 static void try_again(struct load_timer *timer)

@@ -39,7 +39,7 @@ struct load_request {
     struct load_client *load_client;
     struct load_request *next;  /* of the load client */
     struct load_request *after; /* in the queue */
-    struct exchange *exchange;  /* NULL: its connection is gone */
+    struct exchange *exchange;  /* NULL: its connection is gone, or (direct) it has not gone yet */
     struct connection *connection;
     enum load_request_place place;
     int server, lock, attempt;

@@ -101,6 +101,10 @@ static void summary_take(void *context, const struct event *event)
     summary->kinds[event->kind]++;
     if (event->kind == EVENT_FAULT)
         count_fault(summary, event);
+    if (summary->model && event->kind == EVENT_FAULT && event->fault == FAULT_FLUSH_ALL)
+        model_flush_keys(summary->model);
+    if (event->kind == EVENT_FAULT && event->fault == FAULT_CLIENT_KILL)
+        memset(summary->watches, 0, sizeof summary->watches);
     summary->spoken += event->kind == EVENT_EXECUTE && event->client >= 0 &&
                        summary->is_out_of_reach[event->server];
     if (event->kind == EVENT_CALL) {

@@ -206,6 +206,36 @@ static void ended_connections_are_told(void **state)
     }
 }
 
+/* Without the proxy, too, keys and connections go while nothing is with the server; who wanted
+ * something of it then, notices. */
+static void a_direct_run_loses_keys_and_connections(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scheme;
+        int servers;
+    } rows[] = {{"set-nx-px-cad", 1}, {"watch-multi-del", 1}, {"redlock", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = short_leases(scheme_named(rows[i].scheme));
+        struct stress_outcome outcome;
+        struct model model;
+        model_init(&model, 1000);
+        summary.model = rows[i].servers == 1 ? &model : NULL;
+        options.is_direct = true;
+        options.servers = rows[i].servers;
+        options.clients = 60;
+        options.timeout_us = options.lease_us = 20 * SECOND_US;
+        options.duration_us = 2 * SECOND_US;
+        options.client_kill_ppm = options.flush_all_ppm = 10000;
+        runs(&options, &outcome);
+        assert_true(outcome.struck[STRUCK_CLIENT_KILL] > 0 && outcome.struck[STRUCK_FLUSH_ALL] > 0);
+        assert_int_equal(outcome.struck[STRUCK_CLIENT_KILL], summary.faults[CHOICE_CLIENT_KILL]);
+        assert_int_equal(outcome.struck[STRUCK_FLUSH_ALL], summary.faults[CHOICE_FLUSH_ALL]);
+        assert_int_equal(outcome.doubt.code, FAIL_NONE);
+        assert_true(summary.faults[CHOICE_GIVE_UP] >= summary.faults[CHOICE_CLIENT_KILL]);
+    }
+}
+
 static void safe_locks_survive_ended_connections(void **state)
 {
     (void)state;
@@ -327,6 +357,7 @@ int main(void)
         cmocka_unit_test(lost_keys_let_others_in),
         cmocka_unit_test(lost_keys_are_counted),
         cmocka_unit_test(ended_connections_are_told),
+        cmocka_unit_test(a_direct_run_loses_keys_and_connections),
         cmocka_unit_test(safe_locks_survive_ended_connections),
         cmocka_unit_test(ended_connections_taken_for_answers_are_found),
         cmocka_unit_test(a_fast_server_ends_leases_early),
