@@ -1,11 +1,15 @@
 """Workers whose acquire is cancelled while it goes on: who forgets what the server has granted meanwhile leaves a key that nobody has."""
 
 import json
+import os
+import pathlib
 import shlex
+import shutil
+import subprocess
 
 import pytest
 from conftest import ROOT
-from workers import PYTHON, needs_redis_py
+from workers import EXAMPLES, PYTHON, needs_node, needs_redis_py
 
 # As the scheme set-nx-px-cad; it waits by trying again, and is told by an event that nobody wants the lock any more.
 WAITING = """
@@ -209,3 +213,63 @@ def test_redis_py_forgets_its_lock_where_its_task_is_cancelled(picklock, written
 def test_a_task_that_may_not_be_cancelled_is_not(searched, written):
     ran, found = searched(written(TASK, taken="self.take(wait_ms)", more="cancels = False"), "--runs", 10)
     assert not found and "cancelled at" not in " ".join(ran.out.split()), ran
+
+
+# --- other languages: the examples, and the same without the line that gives the lock back ---
+
+REDIGO = pathlib.Path("/usr/share/gocode/src/github.com/gomodule/redigo/redis")
+# By language: an example, what makes it one that can be cancelled where it is none, the line that gives the lock back, and what forgets it.
+LANGUAGES = {
+    "node": ("small_lock.js", (), "      if (isGranted) await this.release();              // nobody wants it any more\n", "", needs_node),
+    "ruby": ("ruby_redis_lock.rb",
+             (('"token"', '"token", "cancels"'), ("    @token = ", "    @cancelled = false\n    @token = "), ("return false if ", "return false if @cancelled || "),
+              ("    end\n    true\n  end\n", "    end\n    release if @cancelled\n    !@cancelled\n  end\n\n  def cancel = @cancelled = true\n")),
+             "    release if @cancelled\n", "",
+             pytest.mark.skipif(not shutil.which("ruby") or subprocess.run(["ruby", "-e", "require 'redis'"], capture_output=True).returncode != 0,
+                                reason="the Debian packages ruby and ruby-redis are not installed")),
+    "java": ("SmallLock.java", (), "        if (isCancelled)\n            release(); // nobody wants it any more\n", "",
+             pytest.mark.skipif(not shutil.which("javac"), reason="the Debian package default-jdk-headless is not installed")),
+    "go": ("redigo_lock.go", (), "_, err := release.Do(conn, l.settings.Key, l.token)", "var err error",
+           [pytest.mark.xdist_group("go"),
+            pytest.mark.skipif(not shutil.which("go") or not REDIGO.exists(),
+                               reason="the Debian packages golang-go and golang-github-gomodule-redigo-dev are not installed")]),
+}
+
+
+def command_of(folder, name, text):
+    """Of an example's text, compiled where it must be."""
+    folder.mkdir()
+    path = folder / name
+    path.write_text(text)
+    if path.suffix == ".java":
+        done = subprocess.run(["javac", "-d", folder, ROOT / "sim" / "worker" / "java" / "PicklockWorker.java", path], capture_output=True, text=True)
+        words = ["java", "-cp", str(folder), path.stem]
+    elif path.suffix == ".go":
+        shutil.copy(ROOT / "sim" / "worker" / "go" / "picklock_worker.go", folder)
+        done = subprocess.run(["go", "build", "-o", "lock"], cwd=folder, capture_output=True, text=True,
+                              env={**os.environ, "GOCACHE": str(folder.parent / "cache"), "GO111MODULE": "off", "GOFLAGS": "", "CGO_ENABLED": "0",
+                                   "GOPATH": "/usr/share/gocode"})
+        words = [str(folder / "lock")]
+    else:
+        return shlex.join(["ruby" if path.suffix == ".rb" else "node", str(path)])
+    assert done.returncode == 0, done.stderr
+    return shlex.join(words)
+
+
+@pytest.mark.parametrize("language", [pytest.param(name, marks=row[-1]) for name, row in LANGUAGES.items()])
+def test_in_other_languages(picklock, searched, tmp_path, language):
+    """Their modules pass the request on while the acquire goes on."""
+    name, changes, gives_back, forgets, _ = LANGUAGES[language]
+    text = (EXAMPLES / name).read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    assert gives_back in text
+    right, wrong = command_of(tmp_path / "right", name, text), command_of(tmp_path / "wrong", name, text.replace(gives_back, forgets))
+    ran, row, found = played(picklock, tmp_path, right)
+    assert row["trouble"] is None and not found, ran
+    ran, row, found = played(picklock, tmp_path, wrong)
+    # Without a promised token nobody can say whose key it is.
+    assert row["trouble"] is None and found == ({"no-orphan": "unreleased"} if language != "node" else {}), ran
+    ran, found = searched(right, "--runs", 15)
+    assert not found and "each client cancelled at most once" in " ".join(ran.out.split()), ran

@@ -19,6 +19,7 @@ public class SmallLock implements PicklockWorker {
     private Settings settings;
     private Client client;
     private String token;
+    private volatile boolean isCancelled; // the acquire that goes on
 
     /* One command at a time; connects when it has to. A string, a Long, or null. */
     static class Client {
@@ -92,7 +93,7 @@ public class SmallLock implements PicklockWorker {
 
     @Override
     public List<String> promises() {
-        return List.of("expiry", "extends", "token");
+        return List.of("expiry", "extends", "token", "cancels");
     }
 
     @Override
@@ -112,12 +113,21 @@ public class SmallLock implements PicklockWorker {
         byte[] bytes = new byte[8];
         random.nextBytes(bytes);
         token = HexFormat.of().formatHex(bytes);
+        isCancelled = false;
         while (client.ask("SET", settings.key(), token, "NX", "PX", settings.ttlMs()) == null) {
-            if (System.nanoTime() >= end)
+            if (isCancelled || System.nanoTime() >= end)
                 return Outcome.of(false);
             Thread.sleep(50);
         }
-        return Outcome.of(true);
+        if (isCancelled)
+            release(); // nobody wants it any more
+        return Outcome.of(!isCancelled);
+    }
+
+    @Override
+    public boolean cancel() {
+        isCancelled = true;
+        return true;
     }
 
     @Override

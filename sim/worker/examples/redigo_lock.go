@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -19,6 +20,7 @@ type redigoLock struct {
 	settings Settings
 	pool     *redis.Pool
 	token    string
+	unwanted int32 // the acquire that goes on is cancelled
 }
 
 func (l *redigoLock) Init(settings Settings) error {
@@ -37,18 +39,32 @@ func (l *redigoLock) Acquire(wait time.Duration) (Outcome, error) {
 		return Refused, err
 	}
 	l.token = hex.EncodeToString(bytes[:])
+	atomic.StoreInt32(&l.unwanted, 0)
 	for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
 		_, err := redis.String(conn.Do("SET", l.settings.Key, l.token, "NX", "PX", l.settings.TTLMillis))
 		if err == nil {
-			return Granted, nil
+			return l.granted(conn)
 		}
 		if err != redis.ErrNil {
 			return Refused, err
 		}
-		if !time.Now().Before(end) {
+		if atomic.LoadInt32(&l.unwanted) != 0 || !time.Now().Before(end) {
 			return Refused, nil
 		}
 	}
+}
+
+func (l *redigoLock) granted(conn redis.Conn) (Outcome, error) {
+	if atomic.LoadInt32(&l.unwanted) == 0 {
+		return Granted, nil
+	}
+	_, err := release.Do(conn, l.settings.Key, l.token)
+	return Refused, err
+}
+
+func (l *redigoLock) Cancel() bool {
+	atomic.StoreInt32(&l.unwanted, 1)
+	return true
 }
 
 // Our token's script; false: it was somebody else's.
@@ -63,4 +79,4 @@ func (l *redigoLock) Extend() (bool, error)  { return l.compare(extend, l.settin
 func (l *redigoLock) Release() (bool, error) { return l.compare(release) }
 func (l *redigoLock) Close()                 { _ = l.pool.Close() }
 
-func main() { RunWorker(&redigoLock{}, "a small lock over redigo", "expiry", "extends", "token") }
+func main() { RunWorker(&redigoLock{}, "a small lock over redigo", "expiry", "extends", "token", "cancels") }

@@ -58,12 +58,12 @@ class Client {
   }
 }
 
-let client, settings, token;
+let client, settings, token, isCancelled;
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 run({
-  promises: ['expiry'],
+  promises: ['expiry', 'cancels'],
 
   async init(given) {
     settings = given;
@@ -73,15 +73,23 @@ run({
   async acquire(wait_ms) {
     const end = Date.now() + wait_ms;
     token = randomBytes(8).toString('hex');
+    isCancelled = false;
     for (;;) {
-      if (await client.ask('SET', settings.key, token, 'NX', 'PX', settings.ttl_ms)) return true;
-      if (Date.now() >= end) return false;
+      const isGranted = await client.ask('SET', settings.key, token, 'NX', 'PX', settings.ttl_ms);
+      if (isGranted && !isCancelled) return true;
+      if (isGranted) await this.release();              // nobody wants it any more
+      if (isGranted || isCancelled || Date.now() >= end) return false;
       await sleep(50);
     }
   },
 
   async release() {
     return (await client.ask('EVAL', RELEASE, 1, settings.key, token)) === 1;
+  },
+
+  async cancel() {
+    isCancelled = true;
+    return true;
   },
 
   async close() {
