@@ -177,6 +177,13 @@ static const char settings[] = "bind 127.0.0.1\n"
                                "lfu-log-factor 0\n"
                                "lfu-decay-time 0\n";
 
+/* A node that says nothing is never taken for dead: what becomes of its slots we say. Before 7.0 no
+ * port can be named, and the server ends with that. */
+static const char cluster_settings[] = "cluster-enabled yes\n"
+                                       "cluster-port %d\n"
+                                       "cluster-node-timeout 1000000000\n"
+                                       "cluster-require-full-coverage no\n";
+
 /* A text of the configuration, quoted as its reader wants it, whatever stands in a path. */
 static void put_quoted(FILE *file, const char *text)
 {
@@ -198,6 +205,8 @@ static enum fail write_settings(const struct process *process, bool has_aof, con
     (void)fprintf(file, "%sappendonly %s\nport %d\ndir ", settings, has_aof ? "yes" : "no",
                   process->port);
     put_quoted(file, process->folder);
+    if (process->bus_port)
+        (void)fprintf(file, cluster_settings, process->bus_port);
     bool is_written = !ferror(file);
     if (fclose(file) == 0 && is_written)
         return FAIL_NONE;
@@ -261,7 +270,8 @@ enum fail process_begin(struct process *process, const struct process_options *o
     if (mkdir(process->folder, 0700) != 0 && errno != EEXIST)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", process->folder, strerror(errno));
     int port = options->port ? options->port : process_free_port();
-    if (port == 0)
+    process->bus_port = options->is_clustered ? process_free_port() : 0;
+    if (port == 0 || (options->is_clustered && process->bus_port == 0))
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "no free port on 127.0.0.1 for a redis-server");
     return begin_at(process, options, port, failure);

@@ -27,11 +27,13 @@ struct process_options {
     const char *shim;    /* the clock shim to preload, NULL: none */
     int port;            /* wanted; another one when that is taken; 0: any */
     bool has_aof;        /* it loads its append-only file, and writes it on */
+    bool is_clustered;   /* a node of a Redis Cluster, which knows no other one yet */
 };
 
 struct process {
     int pid; /* 0: not running */
     int port;
+    int bus_port; /* at which the other nodes of its cluster reach it; 0: it is in none */
     char folder[PROCESS_PATH_MAX];
     char version[VERSION_MAX];
     redisContext *control; /* open from ready to stop */

@@ -35,7 +35,7 @@ static enum fail check_version(struct process *process, const char *info, struct
         return failure_set(failure, FAIL_UNAVAILABLE, "port %d: " PROCESS_PORT_TAKEN,
                            process->port);
     control_field(info, "redis_mode", mode, sizeof mode);
-    if (*mode && strcmp(mode, "standalone") != 0)
+    if (*mode && strcmp(mode, process->bus_port ? "cluster" : "standalone") != 0)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "it runs in %s mode, and picklock needs a server of its own", mode);
     control_field(info, "redis_version", process->version, sizeof process->version);

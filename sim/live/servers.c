@@ -65,6 +65,8 @@ enum fail servers_check(struct servers *servers, struct failure *failure)
         return foreign_renew(servers, failure);
     for (int i = 0; i < servers->count; i++) {
         struct server *server = &servers->rows[i];
+        if (server->is_dead)
+            continue;
         if (process_check(&server->process, failure) ||
             (server->replica.pid && process_check(&server->replica, failure)))
             return failure_wrap(failure, "server %d", i + 1);
@@ -87,6 +89,11 @@ static enum fail server_reset(struct servers *servers, struct server *server, bo
 {
     struct failure why;
     servers_forget_saved(server);
+    if (server->process.bus_port || server->is_dead) {
+        server->is_dead = false;
+        if (server_replace(servers, server, failure))
+            return failure_wrap(failure, "server %d", server->number + 1);
+    }
     if (servers_go_on(servers, server->number, failure))
         return failure->code;
     if (!has_replica || server->is_cut)
@@ -228,7 +235,7 @@ redisContext *servers_control(const struct servers *servers, int server)
 enum fail servers_prove_clock(struct servers *servers, int number, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
-    if (servers->steering == REAL_TIME)
+    if (servers->steering == REAL_TIME || server->is_dead)
         return FAIL_NONE;
     if (process_prove_clock(&server->process, failure))
         return failure_wrap(failure, "server %d", number + 1);
@@ -252,7 +259,7 @@ static enum fail look(struct servers *servers, int server, struct pace *pace,
 enum fail servers_look_at_clocks(struct servers *servers, int count, struct failure *failure)
 {
     for (int i = 0; servers->steering != STEERED && i < count; i++)
-        if (look(servers, i, &servers->paces[i], failure))
+        if (!servers->rows[i].is_dead && look(servers, i, &servers->paces[i], failure))
             return FAIL_UNAVAILABLE;
     return FAIL_NONE;
 }
@@ -262,6 +269,8 @@ enum fail servers_compare_clocks(struct servers *servers, int count, int64_t err
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && servers->steering != STEERED && i < count; i++) {
+        if (servers->rows[i].is_dead)
+            continue;
         const struct pace then = servers->paces[i];
         fail = look(servers, i, &servers->paces[i], failure);
         if (!fail)

@@ -28,6 +28,7 @@ struct server {
     char *saved;        /* the keys of its snapshot, a line each; NULL: it has saved none */
     int64_t cut_offset; /* how much of its primary's stream the replica had then */
     struct proxy_link *feed_link;
+    bool is_dead; /* killed, and nobody takes its place in this run */
 };
 
 /* Processes that run, and that no row has: started ahead of the fault that will need one, or left
@@ -38,6 +39,13 @@ struct spares {
     struct process rows[SPARES_MAX];
     int count;
     int wanted; /* so many are kept ready; 0 until a fault has needed one */
+};
+
+/* What is so of a Redis Cluster that the rows are (cluster.h). */
+struct cluster {
+    char ids[3][41];
+    int importer;         /* the row that a slot moves to; -1: none moves */
+    int64_t moved, asked; /* redirections that clients have followed */
 };
 
 struct servers {
@@ -61,6 +69,7 @@ struct servers {
     struct server rows[SERVERS_MAX];
     int count; /* that run now */
     struct spares spares;
+    struct cluster cluster;
     struct pace paces[SERVERS_MAX]; /* of the last look at their clocks */
     char version[VERSION_MAX];
 };
