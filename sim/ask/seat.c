@@ -402,7 +402,7 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
     if (has_sent(told) && !was_asked)
         return failure_set(failure, FAIL_UNKNOWN,
                            "it sends commands while nothing is asked of it: that is not decided by "
-                           "asking yet");
+                           "asking yet; --search random runs it");
     if (session_has_notice(seat->session, seat->client)) {
         told->has_notice = true;
         session_forget_notice(seat->session, seat->client);
