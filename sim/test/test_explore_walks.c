@@ -47,6 +47,9 @@ static const struct walk_plan long_pace = {.walks = 500,
 static const struct walk_plan slow_pace = {
     .walks = 400, .seed = 20260101, .steps = 60, .fault_weight = WALK_WEIGHT, .tick_weight = 30};
 
+static const struct walk_plan drift_pace = {
+    .walks = 2000, .seed = 20260101, .steps = 80, .fault_weight = 5, .tick_weight = 20};
+
 enum { RUNS = 150 };
 
 static uint64_t runs_wanted(void)
@@ -266,6 +269,22 @@ static void a_stamp_taken_over_for_nothing_is_its_former_owners(void **state)
     assert_true(violated >> PROPERTY_EXTEND_OWN & 1); /* the stamp of one who had the lock */
 }
 
+/* A third of such leases is due within a tick; what is left of it runs at another rate. */
+static void a_timer_within_a_tick_follows_its_clock(void **state)
+{
+    (void)state;
+    for (int lease = 4; lease <= 5; lease++) {
+        struct explore_options of = {.scheme = &scheme_renewed_lock,
+                                     .clients = 2,
+                                     .rounds = 2,
+                                     .servers = 1,
+                                     .section = SECTION_COUNTER,
+                                     .lease_ticks = lease};
+        of.budget[FAULT_CLIENT_DRIFT] = of.budget[FAULT_SLOW_WORK] = 1;
+        (void)walk_all(&of, 0, &drift_pace);
+    }
+}
+
 static void both_agree_on_random_runs(void **state)
 {
     uint64_t runs = runs_wanted(), seed = sample_number("PICKLOCK_SEED", 20261124);
@@ -317,6 +336,7 @@ int main(void)
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
         cmocka_unit_test(a_guess_is_not_a_loss),
         cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),
+        cmocka_unit_test(a_timer_within_a_tick_follows_its_clock),
         cmocka_unit_test(both_agree_on_random_runs),
         cmocka_unit_test(every_choice_was_walked),
     };

@@ -40,7 +40,7 @@ void client_state_to_client(const struct client_state *client_state, const struc
     client->epoch_us = EPOCH_US;
     client->gains_us = gains_us[client_state->rate]; /* since now, which is 0 */
     if (client_state->wake != NO_TIME)
-        client->wake_us = client_state->wake * TICK_US;
+        client->wake_us = client_state->wake * TICK_US - client_state->wake_half * TICK_US / 2;
     for (int i = 0; i < client_state->count; i++)
         client->awaited += (client_state->messages[i].flags &
                             (MESSAGE_CURRENT | MESSAGE_ABANDONED)) == MESSAGE_CURRENT;
@@ -51,6 +51,14 @@ static int16_t ticks_to(int64_t wake_us)
     if (wake_us == INT64_MAX)
         return NO_TIME;
     return (int16_t)(wake_us <= 0 ? 0 : (wake_us + TICK_US - 1) / TICK_US);
+}
+
+/* Is that in the first half of its tick? At half the speed it then comes a tick earlier than ticks
+ * alone would tell. */
+static bool is_in_first_half(int64_t wake_us)
+{
+    const int64_t into_us = wake_us % TICK_US;
+    return wake_us != INT64_MAX && wake_us > 0 && into_us > 0 && into_us <= TICK_US / 2;
 }
 
 static bool is_narrow(int64_t value)
@@ -105,6 +113,8 @@ void client_state_take(struct client_state *client_state, const struct config *c
     client_state->token = narrow(client->lease.token);
     client_state->fence = narrow(client->fence);
     client_state->wake = ticks_to(client->wake_us);
+    client_state->wake_half =
+        config->has_fault[FAULT_CLIENT_DRIFT] && is_in_first_half(client->wake_us);
     for (int i = 0; i < config->scheme->fields_count; i++)
         client_state->fields[i] = narrow(client->state[i]);
     for (int i = 0; i < step->requests_count; i++) {
@@ -178,6 +188,7 @@ static void settle_over(struct client_state *client_state, const struct config *
         message_forgets(message);
     }
     client_state->wake = NO_TIME;
+    client_state->wake_half = 0;
     if (config->writes_stamps && client_state->rounds == 0)
         client_state->rate = client_state->is_half = 0; /* it reads its clock no more */
     client_state->fields[0] = 0;
@@ -288,6 +299,8 @@ void client_state_age(struct client_state *client_state, const struct config *co
         client_state->extended_left--;
     if (client_state->wake > 0)
         client_state->wake--;
+    if (client_state->wake == 0)
+        client_state->wake_half = 0;
     clock_age(client_state, config);
     for (int i = 0; i < config->scheme->fields_count; i++) {
         enum scheme_field kind = config->scheme->fields[i];
@@ -338,6 +351,21 @@ void client_state_set_timer(struct client_state *client_state, int64_t own_ticks
     else if (own_ticks > 0 && client_state->rate == RATE_DOUBLE)
         own_ticks = (own_ticks + 1) / 2;
     client_state->wake = (int16_t)own_ticks;
+    client_state->wake_half = 0;
+}
+
+/* One bit says in which half of its tick the timer is due: enough, since a clock at half its speed
+ * can only run true again. */
+static void stretch_timer(struct client_state *client_state)
+{
+    client_state->wake = (int16_t)(client_state->wake * 2 - client_state->wake_half);
+    client_state->wake_half = 0;
+}
+
+static void shrink_timer(struct client_state *client_state)
+{
+    client_state->wake_half = client_state->wake % 2 != 0;
+    client_state->wake = (int16_t)((client_state->wake + 1) / 2);
 }
 
 void client_state_set_rate(struct client_state *client_state, enum clock_rate rate)
@@ -346,9 +374,10 @@ void client_state_set_rate(struct client_state *client_state, enum clock_rate ra
     const bool is_slower = rate == RATE_HALF || before == RATE_DOUBLE;
     assert((before == RATE_TRUE) != (rate == RATE_TRUE));
     client_state->rate = (uint8_t)rate;
-    if (client_state->wake > 0)
-        client_state->wake =
-            (int16_t)(is_slower ? client_state->wake * 2 : (client_state->wake + 1) / 2);
+    if (client_state->wake > 0 && is_slower)
+        stretch_timer(client_state);
+    else if (client_state->wake > 0)
+        shrink_timer(client_state);
 }
 
 void client_state_reach(struct client_state *client_state, int server, enum server_reach reach)

@@ -106,7 +106,8 @@ struct client_state {
     uint8_t
         extended; /* bit a server: it has given its lock the lease anew, in the extend under way */
     uint8_t extended_left; /* call_left, once it is told so; 0: nothing counts yet */
-    uint8_t unused;
+    uint8_t
+        wake_half; /* the timer is due half a tick before that, or more; kept where clocks drift */
     int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */

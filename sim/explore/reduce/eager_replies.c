@@ -90,7 +90,8 @@ static unsigned ends_one(struct client_state *client_state, const struct config 
 static bool is_only_counted(const struct client_state *before, const struct client_state *after,
                             unsigned did, bool is_gone)
 {
-    return !did && after->count == before->count - is_gone && after->wake == before->wake;
+    return !did && after->count == before->count - is_gone &&
+           after->wake_half == before->wake_half && after->wake == before->wake;
 }
 
 /* A tick passes for both; false: neither is another one by it. */
