@@ -254,11 +254,36 @@ static void what_is_lost_is_noticed(void **state)
     assert_int_not_equal(sight_differences(&with, &without), 0);
 }
 
+/* Where a server's clock takes the key of a refused attempt away in time, the attempt is free, and
+ * made again. */
+static void a_refusal_is_free_where_its_keys_are_gone(void **state)
+{
+    static struct sights each, some;
+    struct explore_options options = {.scheme = &random_scheme,
+                                      .clients = 2,
+                                      .rounds = 1,
+                                      .servers = 2,
+                                      .lease_ticks = 2,
+                                      .reductions = REDUCE_ALL};
+    (void)state;
+    random_scheme = probe_scheme("random", random_step);
+    recipe = (struct recipe){.phases = 2,
+                             .verbs = {VERB_DEL, VERB_SET_NX_PX},
+                             .release = VERB_DEL,
+                             .wanted = 2,
+                             .refuses = true};
+    options.budget[FAULT_SERVER_CLOCK] = 1;
+    assert_true(look(&each, &options, false));
+    assert_true(look(&some, &options, true));
+    assert_int_equal(sight_differences(&each, &some), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_order_shows_what_each_order_shows),
         cmocka_unit_test(what_is_lost_is_noticed),
+        cmocka_unit_test(a_refusal_is_free_where_its_keys_are_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

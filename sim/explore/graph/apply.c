@@ -189,11 +189,6 @@ static void step_disconnect(struct expansion *it, int client, int server)
     }
 }
 
-static bool is_ghost_of(const struct ghost_owner *ghost, int client, uint8_t rounds)
-{
-    return ghost->owner == client + 1 && ghost->rounds == rounds;
-}
-
 /* A clean refusal is free: the attempt is made again. One that left a key behind was not clean, be
  * it with a replica that was cut off meanwhile, and the next attempt has another token than that
  * key. */
@@ -205,11 +200,8 @@ static void step_refused(struct expansion *it, int client)
     if (config->scheme->uses_client_clock || space_client(it->space, *after)->rounds == rounds)
         return;
     for (int s = 0; s < config->servers; s++) {
-        const struct server_facts *server_facts =
-            space_server_facts(it->space, it->words[config->clients + s]);
-        if (!is_ghost_of(&server_facts->ghost, client, rounds) &&
-            !is_ghost_of(&server_facts->kept, client, rounds) &&
-            !is_ghost_of(&server_facts->saved, client, rounds))
+        if (!server_has_key_of(space_server_facts(it->space, it->words[config->clients + s]),
+                               client, rounds))
             continue;
         *after = space_spend_round(it->space, *after);
         return;

@@ -80,6 +80,17 @@ struct server_facts {
 
 BITS_FIT_COUNT(FAULT_COUNT, struct server_facts, injections);
 
+/* Is a key of that client's attempt left there, or where the server may get it back from? rounds:
+ * of the client in that attempt. */
+static inline bool server_has_key_of(const struct server_facts *server, int client, uint8_t rounds)
+{
+    const struct ghost_owner owners[] = {server->ghost, server->kept, server->saved};
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (owners[i].owner == client + 1 && owners[i].rounds == rounds)
+            return true;
+    return false;
+}
+
 /* What is memoized, by a key of its own each; the last two are the partial-order reduction's. */
 enum memo_kind {
     MEMO_ARRIVALS,

@@ -29,6 +29,9 @@
  * any time. A compare-and-delete among them is as good as gone when its attempt is over and its
  * token is nowhere, nor on its way: nothing brings it back.
  *
+ * Refusals. One that leaves no key behind costs no attempt (apply_client()): it depends on what
+ * happens at the servers that have a key of that attempt, so that all of it may come before.
+ *
  * Injected faults. A fault of a request depends on nothing but the request: it may as well come
  * before the first of its client's requests is executed. One of a reply, a pause or a clock's
  * jump may as well come when no request is in flight any more. A fault of a server depends on

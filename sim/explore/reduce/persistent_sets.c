@@ -318,6 +318,40 @@ static bool is_silent_end(const struct selection_list *list, int client)
     return false;
 }
 
+/* May it be refused by what it does now? What it hears in one go is one action. */
+static bool may_be_refused(const struct selection_list *list, uint32_t client_state)
+{
+    const struct client_facts facts = *space_client(list->space, client_state);
+    for (uint32_t m = facts.actions_start; m < facts.actions_start + facts.actions_count; m++) {
+        const struct action action = list->space->actions[m];
+        struct client_state after;
+        if (action.kind == ACTION_ARRIVE || !is_possible(list, &action) ||
+            (facts.is_hearing && action.hearing != HEARD_IN_BATCH))
+            continue;
+        space_read_client(list->space, action.to, &after);
+        if (after.rounds > facts.rounds ||
+            (action.kind != ACTION_INJECT && after.flags & CLIENT_HEARING &&
+             may_be_refused(list, action.to)))
+            return true;
+    }
+    return false;
+}
+
+/* Where a key of its attempt is, when it may be refused by what it does now: a refusal is free
+ * where all of them are gone (apply_client()). */
+static unsigned left_by_refusal(const struct selection_list *list, int client)
+{
+    unsigned servers = 0;
+    const uint8_t rounds = place_of(list, client)->rounds;
+    for (int s = 0; s < list->space->config.servers; s++) {
+        const struct server_facts *facts =
+            space_server_facts(list->space, server_state_of(list, s));
+        servers |= (unsigned)server_has_key_of(facts, client, rounds) << s;
+    }
+    const bool is_asking = place_of(list, client)->phase == PHASE_ACQUIRING;
+    return servers && is_asking && may_be_refused(list, list->words[client]) ? servers : 0;
+}
+
 static void add_each(struct selection_list *list, unsigned servers, int owner,
                      void (*add_one)(struct selection_list *list, int server, int owner))
 {
@@ -327,8 +361,9 @@ static void add_each(struct selection_list *list, unsigned servers, int owner,
 }
 
 /* What the owner does next; false: it has nothing left to do that must come first. Its last action
- * may come before or after what nobody waits for, and before or after a server that has answered
- * breaks its connections, or one fails over. */
+ * may come before or after what nobody waits for, before or after what happens to a key that it
+ * leaves behind, and before or after a server that has answered breaks its connections, or one
+ * fails over. */
 static bool add_owned(struct selection_list *list, int client)
 {
     const struct client_facts facts = *place_of(list, client);
@@ -337,9 +372,10 @@ static bool add_owned(struct selection_list *list, int client)
     if (!facts.order.is_acting)
         return false;
     unsigned sent_to = is_silent_end(list, client) ? facts.order.unheard : ALL_SERVERS;
-    unsigned pending_disconnect = breakable(list, sent_to) & ~(unsigned)facts.order.abandoned;
+    unsigned dependent = facts.order.abandoned | left_by_refusal(list, client);
+    unsigned pending_disconnect = breakable(list, sent_to) & ~dependent;
     add_own(list, client);
-    add_each(list, facts.order.abandoned, client + 1, add_server);
+    add_each(list, dependent, client + 1, add_server);
     add_each(list, pending_disconnect, client + 1, add_disconnect);
     return true;
 }
@@ -359,7 +395,7 @@ static bool add_owner_set(struct selection_list *list, int owner)
 static bool add_any(struct selection_list *list)
 {
     bool must_move = false, is_anybody_free = false;
-    unsigned abandoned = 0;
+    unsigned dependent = 0;
     if (asked_of_all(list) == 0)
         return false;
     for (int i = 0; i < clients_of(list); i++) {
@@ -368,12 +404,13 @@ static bool add_any(struct selection_list *list)
         if (facts.order.asked || facts.order.asked_late)
             add_owned(list, i);
         must_move |= facts.order.asked && !facts.order.is_held_up;
-        abandoned |= facts.order.asked ? 0 : facts.order.abandoned;
+        if (!facts.order.asked)
+            dependent |= facts.order.abandoned | left_by_refusal(list, i);
         is_anybody_free |= !facts.order.asked;
     }
-    add_each(list, abandoned, OWNER_NOBODY, add_server);
+    add_each(list, dependent, OWNER_NOBODY, add_server);
     if (is_anybody_free)
-        add_each(list, breakable(list, ALL_SERVERS) & ~abandoned, OWNER_NOBODY, add_disconnect);
+        add_each(list, breakable(list, ALL_SERVERS) & ~dependent, OWNER_NOBODY, add_disconnect);
     if (!must_move)
         add_before_time(list);
     return true;
