@@ -465,6 +465,20 @@ def test_a_promised_exit_is_asked_for(picklock, tmp_path):
         assert row["verdict"] == "unknown" and "its process ended" in row["trouble"], row
 
 
+@pytest.mark.parametrize("promises, rings, verdict", [
+    ('["exits_on_loss", "expiry"]', "self.lost", ("violated", "no-notice")),
+    ('["exits_on_loss", "expiry", "notice"]', "self.lost", ("violated", "no-notice")),
+    ('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('os')._exit(3))", ("holds", None)),
+    # It tidies up first, which takes a hundredth of a lease; or a tenth.
+    ('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('time').sleep(0.003), __import__('os')._exit(3))", ("holds", None)),
+    ('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('time').sleep(0.03), __import__('os')._exit(3))", ("violated", "no-notice")),
+    ('["expiry", "notice"]', "self.lost", ("holds", None)),
+])
+def test_who_promised_to_end_and_only_says_so_goes_on(picklock, tmp_path, promises, rings, verdict):
+    """It knows of its loss: a notice is none of an end. Who ends keeps its promise, and has not crashed."""
+    assert loss_notice_of(picklock, tmp_path, promises, rings, *LEASE_ENDS) == verdict
+
+
 def test_who_loses_nothing_owes_no_notice(picklock, tmp_path):
     """The same silent worker, released in time."""
     assert loss_notice_of(picklock, tmp_path, '["expiry", "notice"]', "lambda: None", "A acquires", "A releases", "B acquires") == ("holds", None)

@@ -490,6 +490,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
     case EVENT_FAULT:
         struck(ledger, event);
         break;
+    case EVENT_EXIT:
     case EVENT_STRAND:
     case EVENT_WAKE:
     case EVENT_TIME:

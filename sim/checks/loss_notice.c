@@ -4,7 +4,10 @@
  * ends the belief. A timer that rings at the very end of the lease rings a little late: a twentieth
  * of the lease is forgiven. A client that is paused ("pause", with its length) can be told nothing
  * meanwhile: it is told in time when it is told as the pause ends. The same goes for the time that
- * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time). */
+ * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time).
+ *
+ * Whose process is to end at a loss knows of it, at the latest, when it says so: as much time later
+ * it has ended, or it goes on. Who is granted the lock again goes on, too. */
 #include "checks/property.h"
 
 #include "base/memory.h"
@@ -13,35 +16,92 @@
 
 enum { FORGIVEN_PART = 20 };
 
-/* When each client could be told something again, after its last pause. */
+struct promised_end {
+    int64_t awake_us; /* it could be told something again, after its last pause */
+    bool is_to_end;   /* it has said that its lock is lost, and promised to end then: */
+    int64_t said_us;
+};
+
+/* One a client. */
 static void *make(const struct ledger *ledger)
 {
-    return memory_new((size_t)ledger->head->clients, sizeof(int64_t));
+    return memory_new((size_t)ledger->head->clients, sizeof(struct promised_end));
+}
+
+static int64_t forgiven_us(const struct ledger *ledger)
+{
+    return ledger->lease_us / FORGIVEN_PART + ledger->error_us;
 }
 
 /* When that client must know at the latest. */
 static int64_t due_us(const struct monitor *monitor, int number)
 {
     const struct ledger *ledger = monitor->ledger;
-    const int64_t *awake_us = monitor->state;
-    int64_t end_us = ledger->clients[number].own_end_us;
+    const struct promised_end *told = monitor->state;
+    const int64_t end_us = ledger->clients[number].own_end_us, awake_us = told[number].awake_us;
     if (end_us == NEVER_US)
         return NEVER_US;
-    return (end_us > awake_us[number] ? end_us : awake_us[number]) +
-           ledger->lease_us / FORGIVEN_PART + ledger->error_us;
+    return (end_us > awake_us ? end_us : awake_us) + forgiven_us(ledger);
+}
+
+static void goes_on(struct monitor *monitor, int number, int64_t time_us, int64_t index)
+{
+    const struct ledger *ledger = monitor->ledger;
+    struct promised_end *told = &((struct promised_end *)monitor->state)[number];
+    const char *name = client_name(ledger, number);
+    struct finding *finding = &monitor->finding;
+    told->is_to_end = false;
+    if (!finding_hit(finding, CAUSE_NO_NOTICE, index))
+        return;
+    finding_say(finding, "%s said at %s that its lock is lost.", name, MS(told->said_us));
+    finding_say(finding, "Its process goes on at %s.", MS(time_us));
+    finding_say(finding, "%s promises that it ends when it knows of a loss.", name);
+}
+
+/* Of all who have said so, and not ended, by that time. */
+static void look_for_ends(struct monitor *monitor, int64_t time_us, int64_t index)
+{
+    const struct ledger *ledger = monitor->ledger;
+    const struct promised_end *all = monitor->state;
+    for (int i = 0; i < ledger->head->clients; i++) {
+        const struct promised_end *told = &all[i];
+        const int64_t from_us = told->said_us > told->awake_us ? told->said_us : told->awake_us;
+        if (told->is_to_end && time_us > from_us + forgiven_us(ledger))
+            goes_on(monitor, i, time_us, index);
+    }
+}
+
+static void follow_end(struct monitor *monitor, const struct event *event)
+{
+    struct promised_end *told = &((struct promised_end *)monitor->state)[event->client];
+    if (event->kind == EVENT_NOTICE && !event->is_inferred) {
+        told->is_to_end = true;
+        told->said_us = event->time_us;
+    }
+    if (event->kind == EVENT_EXIT ||
+        (event->kind == EVENT_FAULT && fault_effect(event->fault) == FAULT_KILLS))
+        told->is_to_end = false;
+    if (told->is_to_end && event->kind == EVENT_RETURN && event->op == OP_ACQUIRE &&
+        event->result == RESULT_GRANTED)
+        goes_on(monitor, event->client, event->time_us, event->index);
 }
 
 static void event(struct monitor *monitor, const struct event *event)
 {
-    int64_t *awake_us = monitor->state;
-    if (event->client < 0)
-        return;
-    if (event->kind == EVENT_FAULT && fault_effect(event->fault) == FAULT_PAUSES)
-        awake_us[event->client] = event->time_us + event->amount_us;
+    struct promised_end *told = monitor->state;
+    const bool is_to_exit =
+        !monitor->ledger->scheme && ledger_promises(monitor->ledger, PROMISE_EXITS);
+    if (event->client >= 0 && event->kind == EVENT_FAULT &&
+        fault_effect(event->fault) == FAULT_PAUSES)
+        told[event->client].awake_us = event->time_us + event->amount_us;
     /* A timer that the scheme had set for later than that is no excuse. */
-    if (event->kind == EVENT_WAKE && event->amount_us > 0 &&
+    if (event->client >= 0 && event->kind == EVENT_WAKE && event->amount_us > 0 &&
         event->time_us - event->amount_us <= due_us(monitor, event->client))
-        awake_us[event->client] = event->time_us;
+        told[event->client].awake_us = event->time_us;
+    if (is_to_exit)
+        look_for_ends(monitor, event->time_us, event->index);
+    if (event->client >= 0 && is_to_exit)
+        follow_end(monitor, event);
 }
 
 /* The grant whose end lost the lock; NULL: it is not lost. */
@@ -108,6 +168,7 @@ static void finish(struct monitor *monitor, int64_t end_us)
     for (int i = 0; i < ledger->head->clients; i++)
         if (ledger->clients[i].is_holding)
             judge(monitor, i, end_us, ledger->index, false);
+    look_for_ends(monitor, end_us, ledger->index);
 }
 
 static const char *excused(const struct monitor *monitor)

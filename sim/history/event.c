@@ -42,7 +42,7 @@ static const char *const promises[PROMISE_BITS_WIDTH] = {
     [PROMISE_EXPIRY_PLACE] = "expiry", [PROMISE_NOTICE_PLACE] = "notice",
     [PROMISE_FENCE_PLACE] = "fence",   [PROMISE_EXTENDS_PLACE] = "extends",
     [PROMISE_TOKEN_PLACE] = "token",   [PROMISE_QUORUM_PLACE] = "quorum",
-    [PROMISE_LEASES_PLACE] = "leases",
+    [PROMISE_EXITS_PLACE] = "exits",   [PROMISE_LEASES_PLACE] = "leases",
 };
 
 const char *promise_name(enum promise promise)

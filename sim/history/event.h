@@ -85,6 +85,7 @@ struct event {
     BIT(PROMISE_EXTENDS) /* it renews its lease while it is held */                                \
     BIT(PROMISE_TOKEN)   /* the lock key says which attempt wrote it */                            \
     BIT(PROMISE_QUORUM)  /* a majority of the servers grants */                                    \
+    BIT(PROMISE_EXITS)   /* its process ends when it knows that its lock is gone */                \
     BIT(PROMISE_LEASES)  /* each grant's lease is the time to live that its key was given */
 BITS(promise, PROMISE_BITS);
 

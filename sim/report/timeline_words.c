@@ -350,6 +350,9 @@ void words_event(const struct timeline *timeline, const struct event *event,
                                : "%s%s is told that it lost the lock",
             *text ? "; " : "", client_name(timeline, event->client));
         break;
+    case EVENT_EXIT:
+        put(text, "%s%s's process ends", *text ? "; " : "", client_name(timeline, event->client));
+        break;
     case EVENT_STRAND:
         put(text, "%s%s waits for nothing", *text ? "; " : "",
             client_name(timeline, event->client));

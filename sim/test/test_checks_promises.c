@@ -362,6 +362,53 @@ static void what_was_inferred_proves_nothing_without_the_servers(void **state)
     }
 }
 
+/* A says that its lock is lost, and its process ends: soon, late, never; it crashes; it is granted
+ * the lock again; or it never promised to end. */
+static void who_promised_to_end_at_a_loss_ends(void **state)
+{
+    static const struct {
+        bool is_promised, ends, crashes, gets_it_again;
+        int after_ms;
+        bool is_violated;
+    } rows[] = {
+        {.is_promised = true, .ends = true},
+        {.is_promised = true, .ends = true, .after_ms = 14},
+        {.is_promised = true, .ends = true, .after_ms = 30, .is_violated = true},
+        {.is_promised = true, .after_ms = 30, .is_violated = true},
+        {.is_promised = true}, /* nobody has seen more */
+        {.is_promised = true, .crashes = true, .after_ms = 10},
+        {.is_promised = true, .gets_it_again = true, .is_violated = true},
+        {.after_ms = 30},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct story *story =
+            foreign(PROMISE_EXPIRY | PROMISE_NOTICE | (rows[i].is_promised ? PROMISE_EXITS : 0), 1);
+        takes(story, A);
+        at(story, LEASE_MS);
+        happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
+        if (rows[i].after_ms)
+            at(story, LEASE_MS + rows[i].after_ms);
+        if (rows[i].ends)
+            happens(story, (struct event){.kind = EVENT_EXIT, .client = A, .server = -1});
+        if (rows[i].crashes)
+            crashes(story, A);
+        if (rows[i].gets_it_again)
+            takes(story, A);
+        if (rows[i].ends || rows[i].crashes) {
+            at(story, LEASE_MS + 50);
+            takes(story, B);
+            gives_back(story, B, deleted(B), RESULT_RELEASED);
+        }
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_LOSS_NOTICE].verdict == VERDICT_VIOLATED,
+                         rows[i].is_violated);
+        if (rows[i].is_violated)
+            assert_says(&story->findings[PROPERTY_LOSS_NOTICE], "Its process goes on at");
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +425,7 @@ int main(void)
         cmocka_unit_test(an_inferred_answer_is_not_untrue),
         cmocka_unit_test(an_inferred_hold_is_no_late_grant),
         cmocka_unit_test(what_was_inferred_proves_nothing_without_the_servers),
+        cmocka_unit_test(who_promised_to_end_at_a_loss_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

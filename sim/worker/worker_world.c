@@ -350,9 +350,12 @@ unsigned worker_program_promises(const struct worker_program *program)
     static const struct {
         enum worker_promise said;
         unsigned promise;
-    } rows[] = {{WORKER_PROMISES_EXPIRY, PROMISE_EXPIRY}, {WORKER_PROMISES_NOTICE, PROMISE_NOTICE},
-                {WORKER_PROMISES_FENCE, PROMISE_FENCE},   {WORKER_PROMISES_RENEWS, PROMISE_EXTENDS},
-                {WORKER_PROMISES_EXITS, PROMISE_NOTICE},  {WORKER_PROMISES_TOKEN, PROMISE_TOKEN},
+    } rows[] = {{WORKER_PROMISES_EXPIRY, PROMISE_EXPIRY},
+                {WORKER_PROMISES_NOTICE, PROMISE_NOTICE},
+                {WORKER_PROMISES_FENCE, PROMISE_FENCE},
+                {WORKER_PROMISES_RENEWS, PROMISE_EXTENDS},
+                {WORKER_PROMISES_EXITS, PROMISE_NOTICE | PROMISE_EXITS},
+                {WORKER_PROMISES_TOKEN, PROMISE_TOKEN},
                 {WORKER_PROMISES_QUORUM, PROMISE_QUORUM}};
     unsigned promises = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

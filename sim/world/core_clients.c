@@ -45,8 +45,11 @@ static void take_step(struct core *core, int client, const struct step_result *s
         else
             core_write_operation(core, event->kind, client, event->op, event->result);
     }
-    if (step->has_exited)
+    if (step->has_exited) {
+        struct event exits = core_client_event(core, EVENT_EXIT, client);
+        core_write(core, &exits);
         core_bury(core, client);
+    }
 }
 
 /* A step that goes wrong ends the run, behind the choice. */
