@@ -1,6 +1,7 @@
 """TLS to the server: what the rules do through it, whom it trusts, how it ends, and what is refused in words."""
 
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -9,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import urllib.request
 
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, connect, free_port, proxy, read_all, run, server, until
@@ -229,6 +231,21 @@ def test_fin_is_close_notify_first(certs, tmp_path, is_cut):
     assert came == [b""], "no bytes, and an end that TLS said"
 
 
+def test_the_proxys_own_end_is_close_notify_too(certs):
+    """Also while a client is connected; the server need not take it for an attack."""
+    def answer_and_read_on(sock):
+        sock.recv(100)
+        sock.sendall(b"+OK\r\n")
+        return read_to_the_end(sock)
+
+    with python_server(certs, answer_and_read_on) as (upstream, came):
+        with secured(upstream, certs) as (port, _):
+            ask = Asking(port)
+            assert ask("ECHO") == b"+OK"
+        assert read_all(ask.sock) == b""
+    assert came == [b""], "no bytes, and an end that TLS said"
+
+
 def test_the_servers_close_notify_is_fin_and_its_reset_a_reset(certs):
     def answer_and_end(sock):
         sock.recv(100)
@@ -282,6 +299,93 @@ def test_listeners_of_a_config_and_one_that_changes_to_tls(redis, certs, tmp_pat
         assert b"laddr=127.0.0.1:%d " % redis[0] in Asking(port)("CLIENT", "INFO") and b"laddr=127.0.0.1:%d " % redis[1] in old("CLIENT", "INFO")
         process.terminate()
     assert process.returncode == 0
+
+
+def hang_up(process):
+    process.send_signal(signal.SIGHUP)
+    return process.stderr.readline()
+
+
+@pytest.mark.parametrize("has_rules", [True, False])
+def test_certificates_are_read_anew_or_nothing_changes(redis, certs, tmp_path, has_rules):
+    """Whom to trust, first. A connection that there is goes on."""
+    trusted, rules = tmp_path / "trusted.crt", tmp_path / "rules"
+    trusted.write_bytes((certs / "ca.crt").read_bytes())
+    rules.write_text("loud: command=ECHO -> answer +LOUD\n")
+    more = ["--rules", rules] if has_rules else []
+    loud, plain = (b"+LOUD", b"+LOUDER") if has_rules else (b"x", b"x")
+    with proxy(f"rediss://127.0.0.1:{redis[0]}", "--tls-ca", trusted, *more) as (port, process):
+        old = Asking(port)
+        assert old("ECHO", "x") == loud
+        trusted.write_text("no certificate\n")
+        rules.write_text("loud: command=ECHO -> answer +LOUDER\n")
+        said = hang_up(process)
+        assert f"--tls-ca {trusted}: no certificates can be read: " in said and said.endswith("; what was served is served on\n")
+        assert Asking(port)("ECHO", "x") == old("ECHO", "x") == loud, "neither the rules nor the certificates"
+        trusted.write_bytes((certs / "other-ca.crt").read_bytes())
+        assert hang_up(process) == f"picklock: read {f'{rules} and ' if has_rules else ''}the certificates anew\n"
+        assert "its certificate is refused" in refused(port, process)
+        assert old("ECHO", "x") == plain, "what it was trusted with then"
+        trusted.write_bytes((certs / "ca.crt").read_bytes())
+        assert hang_up(process).endswith("the certificates anew\n")
+        assert Asking(port)("ECHO", "x") == plain
+
+
+def test_a_certificate_of_ours_that_is_renewed_is_shown(certs, tmp_path):
+    """The one of before had expired, so to speak: its server's CA is not the one that the server trusts."""
+    certificate(certs, "stranger", "other-ca")
+    tls, started = redis_tls(certs, "yes")
+    crt, key = tmp_path / "own.crt", tmp_path / "own.key"
+
+    def becomes(name):
+        crt.write_bytes((certs / f"{name}.crt").read_bytes())
+        key.write_bytes((certs / f"{name}.key").read_bytes())
+
+    becomes("stranger")
+    with started, secured(tls, certs, "--tls-cert", crt, "--tls-key", key) as (port, process):
+        ask = Asking(port)
+        ask.send("PING")
+        assert end_of(ask.sock) == "reset" and f"TLS with 127.0.0.1:{tls} broke" in process.stderr.readline()
+        becomes("client")
+        assert hang_up(process) == "picklock: read the certificates anew\n"
+        assert Asking(port)("PING") == b"+PONG"
+        key.write_bytes((certs / "stranger.key").read_bytes())
+        assert f"--tls-key {key}: no key for the certificate can be read" in hang_up(process)
+        assert Asking(port)("PING") == b"+PONG"
+
+
+def expired(folder, tmp_path):
+    """expired.crt and expired.key, signed by ca, and good for one day of 2020."""
+    key, request, config = folder / "expired.key", tmp_path / "request", tmp_path / "config"
+    (tmp_path / "index").write_text("")
+    config.write_text(f"[ca]\ndefault_ca=one\n[one]\ndatabase={tmp_path}/index\nnew_certs_dir={tmp_path}\nrand_serial=yes\n"
+                      "default_md=sha256\npolicy=any\nx509_extensions=names\n[any]\ncommonName=supplied\n"
+                      "[names]\nsubjectAltName=IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=expired", "-keyout", key, "-out", request)
+    openssl("ca", "-batch", "-notext", "-config", config, "-cert", folder / "ca.crt", "-keyfile", folder / "ca.key", "-in", request,
+            "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-out", folder / "expired.crt")
+
+
+@pytest.mark.parametrize("name, words", [("expired", "certificate has expired"), ("alone", "self-signed certificate")])
+def test_who_has_expired_and_who_signs_himself_is_refused(certs, tmp_path, name, words):
+    """Until the server has another one; nothing is to be read anew for that. Who is skipped, and who is named, is trusted."""
+    if name == "expired":
+        expired(certs, tmp_path)
+    else:
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=alone", "-days", 2,
+                "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", certs / "alone.key", "-out", certs / "alone.crt")
+    port = free_port()
+    with server("--tls-port", str(port), "--tls-cert-file", str(certs / f"{name}.crt"), "--tls-key-file", str(certs / f"{name}.key"),
+                "--tls-ca-cert-file", str(certs / "ca.crt"), "--tls-auth-clients", "no") as plain:
+        with secured(port, certs) as (listening, process):
+            assert refused(listening, process) == f"picklock: cannot reach 127.0.0.1:{port}: its certificate is refused: {words}\n"
+            ask = Asking(plain)
+            assert ask("CONFIG", "SET", "tls-cert-file", certs / "server.crt", "tls-key-file", certs / "server.key") == b"+OK"
+            assert Asking(listening)("PING") == b"+PONG"
+            assert ask("CONFIG", "SET", "tls-cert-file", certs / f"{name}.crt", "tls-key-file", certs / f"{name}.key") == b"+OK"
+        trusts = ["--tls-skip-verify"] if name == "expired" else ["--tls-ca", certs / "alone.crt"]
+        with proxy(f"rediss://127.0.0.1:{port}", *trusts) as (listening, _):
+            assert Asking(listening)("PING") == b"+PONG"
 
 
 def test_whose_certificate_has_the_name_is_trusted_and_who_skips_that_is_warned(redis, certs):
@@ -342,6 +446,33 @@ def test_options_that_are_wrong(options, words):
 def test_commands_that_ask_the_server_themselves_are_refused(command):
     ran = run(*command, "--redis", "rediss://127.0.0.1:1")
     assert ran.status == 64 and "asks for TLS, which only picklock proxy --upstream rediss://HOST:PORT speaks" in ran.err, ran.err
+
+
+def test_toxiproxys_interface_knows_no_tls(redis):
+    """An address is all that it has; who connects is turned away, and a notice says why."""
+    with subprocess.Popen([PICKLOCK, "proxy", "--toxiproxy-api", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            asked = json.dumps({"name": "a", "listen": "127.0.0.1:0", "upstream": f"rediss://127.0.0.1:{redis[0]}"}).encode()
+            with urllib.request.urlopen(f"http://127.0.0.1:{int(process.stdout.readline())}/proxies", asked, PATIENCE_S) as answer:
+                port = int(json.load(answer)["listen"].rpartition(":")[2])
+            sock = connect(port)
+            sock.sendall(b"PING\r\n")
+            assert end_of(sock) != b"+PONG\r\n"
+            assert "TLS is spoken by picklock proxy --upstream only" in process.stderr.readline()
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def test_a_history_through_a_proxy_that_speaks_tls(redis, certs, tmp_path):
+    with secured(redis[0], certs) as (inner, _), proxy(inner, "--history", tmp_path / "h.jsonl", "--key", "lock:*") as (port, _):
+        one, other = Asking(port), Asking(port)
+        assert one("SET", "lock:tls", "a-token", "NX", "PX", "30000") == b"+OK"
+        assert other("SET", "lock:tls", "another-token", "NX", "PX", "30000") == b"$-1"
+        assert one("DEL", "lock:tls") == b":1"
+    ran = run("check", tmp_path / "h.jsonl")
+    assert ran.status == 0 and "holds" in ran.out, ran
 
 
 @pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="ten seconds: make check-long")

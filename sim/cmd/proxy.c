@@ -44,7 +44,8 @@ const char cmd_proxy_help[] =
     "\n"
     "Prints the port that it listens on (--config: a line a listener, behind its name), then\n"
     "serves until SIGINT, SIGTERM, or the end of its parent. SIGHUP reads --rules or --config\n"
-    "anew; what is wrong with them is told, and changes nothing. Without them it is an end, too.\n"
+    "anew, and the files of --tls-...; what is wrong with them is told, and changes nothing.\n"
+    "Without any of them it is an end, too.\n"
     "SIGUSR1 prints what it has relayed so far, on stderr.\n";
 /* clang-format on */
 

@@ -143,6 +143,22 @@ bool flow_shut(struct flow *flow)
     return true;
 }
 
+/* What was not written is lost, and then the end must look so. */
+void flow_say_end(struct flow *flow)
+{
+    struct side *side = flow->to;
+    char notice[512];
+    if (!side->tls || !side->is_connected || flow->is_mute || flow->is_shut || flow->is_writing ||
+        flow->link->is_silent || block_length(&flow->backlog))
+        return;
+    flow->is_shut = true;
+    tls_session_end(side->tls);
+    const size_t length = tls_session_take(side->tls, notice, sizeof notice);
+    uv_buf_t buffer = uv_buf_init(notice, (unsigned)length);
+    if (length)
+        (void)uv_try_write(&side->socket.stream, &buffer, 1);
+}
+
 static enum proxy_stream stream_of(const struct flow *flow)
 {
     return flow->is_to_server ? PROXY_TO_SERVER : PROXY_TO_CLIENT;

@@ -203,6 +203,9 @@ void flow_turn_raw(struct flow *flow, const char *why);
 void flow_push(struct flow *flow); /* the sink can take bytes again: writes the backlog */
 /* What has come is in the session of TLS: goes on as what was read does. */
 void flow_take_tls(struct flow *flow);
+/* close_notify, if the peer is spoken to with TLS and it can be written at once: waits for nobody.
+ */
+void flow_say_end(struct flow *flow);
 /* The sink's last byte has been written, and FIN follows. false: not yet (TLS says close_notify
  * first, and link_flushed() is called when that is written). */
 bool flow_shut(struct flow *flow);

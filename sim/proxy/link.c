@@ -64,6 +64,8 @@ static void leave(struct side *side, struct flow *sink, enum leave how)
         flow_push(sink);
         link_flushed(sink);
     } else {
+        if (how == LEAVE_NOW && sink->link->proxy->is_closing)
+            flow_say_end(sink);
         side_close(side, how);
     }
 }

@@ -136,15 +136,22 @@ static void close_old(struct standalone *self)
     }
 }
 
-/* Certificates are read once, when the first upstream wants them. */
-static enum fail prepare_tls(struct standalone *self, const struct proxy_config *config,
-                             struct failure *failure)
+/* Certificates are read where an upstream wants them, and anew with the rest. */
+static enum fail read_tls(const struct standalone *self, const struct proxy_config *config,
+                          struct tls **tls, struct failure *failure)
 {
-    for (int i = 0; i < config->count && !self->all.tls; i++)
-        if (config->rows[i].upstream.is_tls &&
-            tls_new(&self->all.tls, &self->options->tls, failure))
+    for (int i = 0; i < config->count && !*tls; i++)
+        if (config->rows[i].upstream.is_tls && tls_new(tls, &self->options->tls, failure))
             return failure->code;
     return FAIL_NONE;
+}
+
+/* All speak with it from here on; links that there are keep what they began with. */
+static void take_tls(struct standalone *self, struct tls *old)
+{
+    for (struct served_listener *served = self->all.first; served; served = served->next)
+        proxy_use_tls(served->proxy, self->all.tls);
+    tls_free(old);
 }
 
 /* All or nothing: what cannot be read, or listened to, changes nothing. */
@@ -152,9 +159,17 @@ static enum fail serve_config(struct standalone *self, struct proxy_config *conf
                               struct failure *failure)
 {
     struct served_listener *made[LISTENERS_MAX] = {0};
-    enum fail fail = prepare_tls(self, config, failure);
-    if (!fail)
-        fail = listen_to_new(self, config, made, failure);
+    struct tls *old = self->all.tls, *read = NULL;
+    enum fail fail = read_tls(self, config, &read, failure);
+    if (fail)
+        return fail;
+    if (read)
+        self->all.tls = read;
+    fail = listen_to_new(self, config, made, failure);
+    if (fail) {
+        self->all.tls = old;
+        tls_free(read); /* nobody who was to listen has a link */
+    }
     self->reads += !fail;
     for (int i = 0; !fail && i < config->count; i++) {
         struct listener_config *row = &config->rows[i];
@@ -167,7 +182,25 @@ static enum fail serve_config(struct standalone *self, struct proxy_config *conf
     }
     if (!fail)
         close_old(self);
+    if (!fail && read)
+        take_tls(self, old);
     return fail;
+}
+
+/* Of files of ours: what this machine trusts is no reason to outlive a terminal. */
+static bool has_certificates(const struct standalone *self)
+{
+    const struct tls_options *tls = &self->options->tls;
+    return self->all.tls && (tls->ca_file || tls->certificate);
+}
+
+static void say_read(const struct standalone *self)
+{
+    const struct standalone_options *options = self->options;
+    const char *file = options->config ? options->config : options->rules;
+    const bool is_both = file && has_certificates(self);
+    say(self, "read %s%s anew", file ? file : "the certificates",
+        is_both ? " and the certificates" : "");
 }
 
 static void on_hung_up(void *context)
@@ -185,8 +218,7 @@ static void on_hung_up(void *context)
     if (fail)
         say(self, "%s; what was served is served on", failure.text);
     else
-        say(self, "read %s anew",
-            self->options->config ? self->options->config : self->options->rules);
+        say_read(self);
     if (self->log)
         log_notice(self->log, 0, failure.text[0] ? failure.text : "rules were read anew");
 }
@@ -195,7 +227,7 @@ static void on_hung_up(void *context)
 
 static void watch(struct standalone *self)
 {
-    if (self->options->config || self->options->rules)
+    if (self->options->config || self->options->rules || has_certificates(self))
         self->lifetime.hung_up = on_hung_up;
     lifetime_start(&self->lifetime, &self->loop, self->parent, end, self);
     self->before_sleep.data = self->asked.data = self;

@@ -50,8 +50,10 @@ struct standalone_options {
 };
 
 /* Returns when SIGINT or SIGTERM came, or the parent died (FAIL_NONE), or FAIL_INTERNAL where the
- * log is not whole. SIGHUP reads rules or config anew: what is wrong with them is told, and changes
- * nothing. */
+ * log is not whole. SIGHUP reads rules or config, and certificates, anew: what is wrong with them
+ * is told, and changes nothing; connections that there are keep the certificates of their
+ * beginning.
+ */
 enum fail standalone_run(const struct standalone_options *options, struct failure *failure);
 
 #endif
