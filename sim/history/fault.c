@@ -78,6 +78,12 @@ bool fault_needs_replica(enum fault fault)
     return fault_effect(fault) == FAULT_CUTS_REPLICA || fault_keys(fault) == FAULT_KEYS_REPLICAS;
 }
 
+bool fault_needs_cluster(enum fault fault)
+{
+    return fault_effect(fault) == FAULT_MOVES_SLOT || fault == FAULT_SLOT_DROP ||
+           fault == FAULT_SLOT_TAKEN;
+}
+
 bool fault_ends_outage(enum fault fault)
 {
     const enum fault_effect effect = fault_effect(fault);

@@ -52,6 +52,8 @@ enum fault_effect {
     FAULT_LOSES_SCRIPTS,
     FAULT_CUTS_REPLICA,
     FAULT_SAVES_KEYS,
+    FAULT_MOVES_SLOT, /* between masters of a cluster, which is one server to clients; no key is
+                         lost */
     FAULT_ENDS_CONNECTIONS,  /* the column of breaks says which, and nothing else happens */
     FAULT_PUTS_OUT_OF_REACH, /* the server, until the next event of the one below, if any */
     FAULT_PUTS_WITHIN_REACH,
@@ -70,6 +72,9 @@ bool fault_forgets(enum fault fault);
 
 /* Is it about the server's replica, so that there must be one? */
 bool fault_needs_replica(enum fault fault);
+
+/* Is it about a slot of a Redis Cluster, so that the server must be one? */
+bool fault_needs_cluster(enum fault fault);
 
 /* Can a server that was out of reach be reached again from then on, whatever else it does? */
 bool fault_ends_outage(enum fault fault);

@@ -274,6 +274,16 @@ void connection_greet(struct connection *connection)
     connection->greetings++;
 }
 
+void connection_pass(struct connection *connection, const char *bytes, size_t length)
+{
+    assert(!connection->first);
+    if (!connection->async ||
+        redisAsyncFormattedCommand(connection->async, greeted, NULL, bytes, length) != REDIS_OK)
+        return; /* it is ending, and that is told */
+    connection->sent += length;
+    connection->greetings++;
+}
+
 static enum fail no_connection(const redisAsyncContext *async, const struct endpoint *endpoint,
                                struct failure *failure)
 {

@@ -119,6 +119,10 @@ enum fail connection_new(struct connection **connection, struct endpoint *endpoi
  * complaint. */
 void connection_greet(struct connection *connection);
 
+/* Sends bytes of one request (borrowed) to which nobody waits for an answer, and which the proxy
+ * lets pass: nothing of the connection's is before the proxy then. */
+void connection_pass(struct connection *connection, const char *bytes, size_t length);
+
 /* Sends a command with its keys under prefix (borrowed). The call lives until it is heard and has
  * left the proxy, or its connection is gone. */
 struct exchange *connection_send(struct connection *connection, void *owner,

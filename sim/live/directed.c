@@ -8,6 +8,7 @@
 #include "world/scheme_clients.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,15 +27,12 @@ static enum fail directed_send(struct backend *backend, const struct message *me
                                struct failure *failure)
 {
     struct directed *directed = directed_of(backend);
-    struct connection **connection = &directed->connections[message->client][message->connection];
-    enum fail fail = FAIL_NONE;
+    struct connection *connection;
     assert(!message->opaque.name[0]); /* its bytes are elsewhere */
-    if (!*connection)
-        fail = connection_new(connection, &directed->live->endpoints[message->server], directed,
-                              failure);
+    enum fail fail = directed_connect(directed, message, &connection, failure);
     if (!fail)
         *exchange_of(directed, message) =
-            connection_send(*connection, directed, &message->command, directed->prefix);
+            connection_send(connection, directed, &message->command, directed->prefix);
     return fail;
 }
 
@@ -56,6 +54,10 @@ static enum fail directed_execute(struct backend *backend, const struct message 
     if (waits && directed_end_wait(directed, exchange, failure))
         return failure->code;
     enum fail fail = directed_settle(directed, exchange, AWAITED_EXECUTION, failure);
+    if (!fail && directed->run->is_cluster && !error) {
+        fail = directed_follow(directed, message, exchange_of(directed, message), failure);
+        exchange = *exchange_of(directed, message);
+    }
     if (fail)
         return fail;
     answer->reply = exchange->reply;
@@ -100,12 +102,25 @@ static void forget_all_on(struct directed *directed, int client,
 static void directed_disconnect(struct backend *backend, int client, int connection)
 {
     struct directed *directed = directed_of(backend);
-    struct connection *ended = directed->connections[client][connection];
-    if (!ended)
-        return;
-    directed->connections[client][connection] = NULL;
-    forget_all_on(directed, client, ended);
-    connection_cut(ended);
+    directed->is_watching[client][connection] = false;
+    for (int way = 0; way < CLUSTER_MASTERS; way++) {
+        struct connection *ended = directed->connections[client][connection][way];
+        if (!ended)
+            continue;
+        directed->connections[client][connection][way] = NULL;
+        forget_all_on(directed, client, ended);
+        connection_cut(ended);
+    }
+}
+
+static void forget_broken(struct directed *directed, int client, int number,
+                          const struct connection *connection)
+{
+    for (int way = 0; way < CLUSTER_MASTERS; way++)
+        if (directed->connections[client][number][way] == connection) {
+            directed->connections[client][number][way] = NULL;
+            forget_all_on(directed, client, connection);
+        }
 }
 
 static void connection_broken(struct connection *connection)
@@ -116,10 +131,7 @@ static void connection_broken(struct connection *connection)
     directed->broken_server = connection->endpoint->number + 1;
     for (int client = 0; client < directed->run->clients; client++)
         for (int i = 0; i < CONNECTIONS_MAX; i++)
-            if (directed->connections[client][i] == connection) {
-                directed->connections[client][i] = NULL;
-                forget_all_on(directed, client, connection);
-            }
+            forget_broken(directed, client, i, connection);
 }
 
 static const struct connection_events connection_events = {.broken = connection_broken};
@@ -167,6 +179,7 @@ static const struct backend_ops directed_ops = {
     .fail_over = directed_fail_over,
     .evict = directed_evict,
     .flush_scripts = directed_flush_scripts,
+    .slot = directed_slot,
     .stop = directed_stop,
     .set_reach = directed_set_reach,
     .fail_to_connect = directed_fail_to_connect,
@@ -185,18 +198,33 @@ static int64_t epoch_us(const struct directed *directed)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* All keys of a lock have one slot in a cluster: what stands between braces decides. */
+static enum fail prepare(struct live *live, const struct run *run, char prefix[KEY_PREFIX_MAX],
+                         struct failure *failure)
+{
+    char of_lock[KEY_PREFIX_MAX], key[KEY_PREFIX_MAX + 16];
+    live_lock_prefix(live, 0, prefix);
+    if (!run->is_cluster)
+        return live_prepare(live, run->servers, run->has_replica, 1, &connection_events, failure);
+    memcpy(of_lock, prefix, sizeof of_lock);
+    (void)snprintf(prefix, KEY_PREFIX_MAX, "{%.*s}:", KEY_PREFIX_MAX - 4, of_lock);
+    (void)snprintf(key, sizeof key, "%s%s", prefix, key_name(KEY_LOCK));
+    return live_prepare_cluster(live, key, &connection_events, failure);
+}
+
 enum fail world_live_new(struct world **world, struct live *live, const struct run *run,
                          struct failure *failure)
 {
     struct failure local, *why = failure ? failure : &local;
-    if (live_prepare(live, run->servers, run->has_replica, 1, &connection_events, why))
+    char prefix[KEY_PREFIX_MAX];
+    if (prepare(live, run, prefix, why))
         return why->code;
     struct directed *directed = memory_new(1, sizeof *directed);
     directed->backend.ops = &directed_ops;
     directed->live = live;
     directed->run = run;
     directed->began_us = monotonic_us();
-    live_lock_prefix(live, 0, directed->prefix);
+    memcpy(directed->prefix, prefix, sizeof prefix);
     *world = core_new(run, &directed->backend, scheme_clients_new(run, epoch_us(directed)));
     return FAIL_NONE;
 }

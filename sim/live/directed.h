@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_LIVE_DIRECTED_H
 #define PICKLOCK_LIVE_DIRECTED_H
 
+#include "live/cluster.h"
 #include "live/internal.h"
 #include "world/core.h"
 
@@ -17,7 +18,11 @@ struct directed {
     int64_t began_us;  /* monotonic_us() at world time 0, where time is real */
     int64_t choice_us; /* world time of the choice under way */
     char prefix[KEY_PREFIX_MAX];
-    struct connection *connections[ACTORS_MAX][CONNECTIONS_MAX]; /* NULL: no such one */
+    /* Of each connection of the core's, one to each master of a cluster, as clients have them; else
+     * the first alone. NULL: no such one. */
+    struct connection *connections[ACTORS_MAX][CONNECTIONS_MAX][CLUSTER_MASTERS];
+    int believes[ACTORS_MAX]; /* which master each client takes for the owner of the slot */
+    bool is_watching[ACTORS_MAX][CONNECTIONS_MAX]; /* in a cluster: nothing is followed then */
     struct exchange *exchanges[ACTORS_MAX][MESSAGES_MAX]; /* by message.number; NULL: not under way
                                                            */
     int broken_server; /* 1 + the server of a connection that ended by itself; 0: none */
@@ -45,6 +50,22 @@ enum fail directed_say_broken(struct directed *directed, struct failure *failure
 /* Ops of world/backend.h. */
 int64_t directed_now_us(const struct backend *backend, int64_t now_us);
 enum fail directed_pass_time(struct backend *backend, int64_t amount_us, struct failure *failure);
+
+/* --- directed_cluster.c --- */
+/* How often a client follows MOVED and ASK for one command; then it is lost. */
+enum { FOLLOWS_MAX = 5 };
+/* The connection that the client sends it on now, made where there is none. */
+enum fail directed_connect(struct directed *directed, const struct message *message,
+                           struct connection **connection, struct failure *failure);
+/* The message's exchange is answered: while it is sent on to another master, the client hears that,
+ * and sends it there, through that one's proxy. Transactions and what is watched are not sent on:
+ * the error is their answer. FAIL_UNKNOWN: it was sent on for FOLLOWS_MAX times, or to nobody of
+ * ours. */
+enum fail directed_follow(struct directed *directed, const struct message *message,
+                          struct exchange **exchange, struct failure *failure);
+/* Op of world/backend.h. */
+enum fail directed_slot(struct backend *backend, enum choice_kind kind, int server,
+                        struct failure *failure);
 
 /* --- directed_servers.c: ops of world/backend.h --- */
 enum fail directed_can(const struct backend *backend, enum choice_kind kind,

@@ -34,7 +34,8 @@ static int connections_leaving(const struct directed *directed)
         leaving += directed->live->endpoints[server].connections;
     for (int client = 0; client < directed->run->clients; client++)
         for (int i = 0; i < CONNECTIONS_MAX; i++)
-            leaving -= directed->connections[client][i] != NULL;
+            for (int way = 0; way < CLUSTER_MASTERS; way++)
+                leaving -= directed->connections[client][i][way] != NULL;
     return leaving;
 }
 

@@ -23,6 +23,10 @@ struct live {
 enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
                        const struct connection_events *events, struct failure *failure);
 
+/* The same for the masters of a Redis Cluster, the first of which has the slot of key. */
+enum fail live_prepare_cluster(struct live *live, const char *key,
+                               const struct connection_events *events, struct failure *failure);
+
 /* After a run: all connections must be cut. Waits for their end, and deletes our keys from a server
  * that is not ours. */
 enum fail live_finish(struct live *live, struct failure *failure);

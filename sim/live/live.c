@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
+#include "live/cluster.h"
 #include "live/footprint.h"
 
 #include <assert.h>
@@ -122,14 +123,10 @@ void live_follow_server(struct live *live, int server)
     proxy_set_upstream(live->endpoints[server].proxy, &upstream);
 }
 
-enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
-                       const struct connection_events *events, struct failure *failure)
+/* A proxy before each server that is ready, and clients go that way. */
+static enum fail stand_before(struct live *live, int servers,
+                              const struct connection_events *events, struct failure *failure)
 {
-    assert(!live->is_busy && servers > 0 && servers <= SERVERS_MAX);
-    assert(locks > 0 && locks <= LOCKS_MAX);
-    servers_expect_locks(&live->servers, locks);
-    if (servers_prepare(&live->servers, servers, has_replica, failure))
-        return failure->code;
     const struct url *login = live->servers.is_foreign ? &live->servers.url : NULL;
     for (; live->endpoints_count < servers; live->endpoints_count++) {
         int number = live->endpoints_count;
@@ -157,6 +154,26 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
     return FAIL_NONE;
 }
 
+enum fail live_prepare(struct live *live, int servers, bool has_replica, int locks,
+                       const struct connection_events *events, struct failure *failure)
+{
+    assert(!live->is_busy && servers > 0 && servers <= SERVERS_MAX);
+    assert(locks > 0 && locks <= LOCKS_MAX);
+    servers_expect_locks(&live->servers, locks);
+    if (servers_prepare(&live->servers, servers, has_replica, failure))
+        return failure->code;
+    return stand_before(live, servers, events, failure);
+}
+
+enum fail live_prepare_cluster(struct live *live, const char *key,
+                               const struct connection_events *events, struct failure *failure)
+{
+    assert(!live->is_busy);
+    servers_expect_locks(&live->servers, 1);
+    if (cluster_prepare(&live->servers, key, failure))
+        return failure->code;
+    return stand_before(live, CLUSTER_MASTERS, events, failure);
+}
 void live_lock_prefix(const struct live *live, int lock, char *prefix)
 {
     (void)snprintf(prefix, KEY_PREFIX_MAX, "%.40s%d:", live->prefix, lock);

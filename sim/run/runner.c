@@ -232,6 +232,20 @@ static enum fail suits_worker(const struct scenario *scenario, struct failure *f
     return FAIL_NONE;
 }
 
+static bool fits_cluster(const struct runner *runner, const struct scheme *scheme,
+                         struct failure *failure)
+{
+    const char *why =
+        runner_is_worker(runner, scheme)
+            ? "a worker's own client would have to follow MOVED and ASK, and is not shown a cluster"
+        : scheme->needs_quorum  ? "a cluster is one server to its clients: it has no quorum"
+        : scheme->needs_replica ? "the masters of a cluster have no replicas here"
+                                : NULL;
+    if (why)
+        (void)failure_set(failure, FAIL_NOT_APPLICABLE, "%s", why);
+    return !why;
+}
+
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure)
@@ -243,6 +257,10 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
     }
+    if (scenario->is_cluster && !fits_cluster(runner, scheme, failure)) {
+        result_set_not_applicable(row, failure->text);
+        return FAIL_NONE;
+    }
     struct run run = {.scheme = scheme,
                       .clients = scenario->clients,
                       .servers = scenario->servers,
@@ -250,6 +268,7 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
                       .lease_us = scheme_lease_us(scheme, scenario->lease_us),
                       .seed = runner->seed,
                       .same_token = scenario->same_token,
+                      .is_cluster = scenario->is_cluster,
                       .has_replica = scenario->has_replica || scheme->needs_replica};
     return direct(runner, &script, &run, results, row, failure);
 }
@@ -268,6 +287,7 @@ enum fail runner_schedule(struct runner *runner, const struct schedule *schedule
                       .seed = schedule->seed,
                       .same_token = schedule->same_token,
                       .has_replica = schedule->has_replica,
+                      .is_cluster = schedule->is_cluster,
                       .has_delex = schedule->has_delex};
     if (runner_is_worker(runner, schedule->scheme))
         runner->worker->program.wait_us = schedule->wait_us;

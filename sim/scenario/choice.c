@@ -68,6 +68,11 @@ bool choice_needs_replica(enum choice_kind kind)
     return choice_is_fault(kind) && fault_needs_replica(choice_fault(kind));
 }
 
+bool choice_needs_cluster(enum choice_kind kind)
+{
+    return choice_is_fault(kind) && fault_needs_cluster(choice_fault(kind));
+}
+
 bool choice_names_client(enum choice_kind kind)
 {
     return strstr(row_of(kind)->form, "%C") != NULL;

@@ -49,6 +49,9 @@ const char *choice_objects(enum choice_kind kind, int64_t amount_us);
 /* Only of a server that has a replica? */
 bool choice_needs_replica(enum choice_kind kind);
 
+/* Only of a Redis Cluster? */
+bool choice_needs_cluster(enum choice_kind kind);
+
 /* Is there a %C, a %S in its form? */
 bool choice_names_client(enum choice_kind kind);
 bool choice_names_server(enum choice_kind kind);

@@ -137,9 +137,14 @@ static enum fail read_servers(struct reader *reader, const struct yaml_node *nod
     enum fail fail = want_scalar(reader, node, "servers", "how many there are");
     if (fail)
         return fail;
+    reader->scenario->is_cluster = strcmp(node->text, "cluster") == 0;
+    if (reader->scenario->is_cluster) {
+        reader->scenario->servers = MASTERS;
+        return FAIL_NONE;
+    }
     if (strlen(node->text) != 1 || node->text[0] < '1' || node->text[0] > '0' + SERVERS_MAX)
         return yaml_complain(&reader->yaml, node, 0, NULL, reader->failure,
-                             "'servers' wants a number from 1 to %d", SERVERS_MAX);
+                             "'servers' wants a number from 1 to %d, or 'cluster'", SERVERS_MAX);
     reader->scenario->servers = node->text[0] - '0';
     return FAIL_NONE;
 }
@@ -151,6 +156,9 @@ static enum fail read_replica(struct reader *reader, const struct yaml_node *nod
     if (fail)
         return fail;
     const int word = NAMES_FIND(words, node->text);
+    if (reader->scenario->is_cluster)
+        return yaml_complain(&reader->yaml, node, 0, NULL, reader->failure,
+                             "the masters of a cluster have no replicas here");
     reader->scenario->has_replica = word >= 0 && word % 2 == 0;
     return word >= 0 ? FAIL_NONE
                      : yaml_complain(&reader->yaml, node, 0, suggest_nearest(node->text, words, 2),
@@ -189,6 +197,20 @@ static bool is_of_replica(enum step_kind kind)
     return step_choice(kind) != CHOICE_COUNT && choice_needs_replica(step_choice(kind));
 }
 
+/* A cluster is one server to its clients, and of the faults of servers only its own strike it. */
+static const char *cluster_objects(enum step_kind kind, bool is_cluster)
+{
+    const enum choice_kind choice = step_choice(kind);
+    if (choice == CHOICE_COUNT || !choice_is_fault(choice))
+        return NULL;
+    const bool is_slots = choice_needs_cluster(choice);
+    if (is_slots && !is_cluster)
+        return "there is no slot: this step needs the line 'servers: cluster'";
+    return !is_slots && is_cluster && fault_blame(choice_fault(choice)) == FAULT_OF_SERVER
+               ? "of a cluster only the slot is struck: 'server 2 begins to import the slot', .."
+               : NULL;
+}
+
 static enum fail read_step(struct reader *reader, const struct yaml_node *node, struct step *step)
 {
     struct scenario *scenario = reader->scenario;
@@ -206,6 +228,9 @@ static enum fail read_step(struct reader *reader, const struct yaml_node *node, 
     if (is_of_replica(step->kind) && !scenario->has_replica)
         return yaml_complain(&reader->yaml, node, 0, NULL, reader->failure,
                              "there is no replica: this step needs the line 'replica: yes'");
+    const char *objection = cluster_objects(step->kind, scenario->is_cluster);
+    if (objection)
+        return yaml_complain(&reader->yaml, node, 0, NULL, reader->failure, "%s", objection);
     step->line = node->line;
     step->column = node->column;
     return FAIL_NONE;

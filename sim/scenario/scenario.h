@@ -28,7 +28,7 @@ struct scenario {
     int clients, servers;
     char names[ACTORS_MAX][NAME_MAX_BYTES];
     uint32_t same_token; /* bit per client; see struct run */
-    bool has_replica;
+    bool has_replica, is_cluster;
     struct step *steps;
     int steps_count;
     struct expectation *expectations;

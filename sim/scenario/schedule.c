@@ -25,6 +25,7 @@ struct schedule *schedule_new(const struct run *run)
     schedule->same_token = run->same_token;
     schedule->has_replica = run->has_replica;
     schedule->has_delex = run->has_delex;
+    schedule->is_cluster = run->is_cluster;
     memcpy(schedule->names, run->names, (size_t)run->clients * sizeof schedule->names[0]);
     return schedule;
 }
@@ -74,6 +75,8 @@ static void print_schedule(FILE *out, const struct schedule *schedule)
         print_names(out, schedule, "same-token", schedule->same_token);
     if (schedule->has_replica)
         fputs("replica: yes\n", out);
+    if (schedule->is_cluster)
+        fputs("cluster: yes\n", out);
     if (schedule->has_delex)
         fputs("delex: yes\n", out);
     if (schedule->is_foreign)

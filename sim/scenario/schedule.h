@@ -31,7 +31,7 @@ struct schedule {
     int64_t lease_us;
     uint64_t seed;
     uint32_t same_token;
-    bool has_replica, has_delex;
+    bool has_replica, has_delex, is_cluster;
     bool is_foreign;   /* a choice names a command of a foreign program */
     char *worker;      /* its command line; NULL: it is of a scheme. Owned */
     int64_t wait_us;   /* of a worker: for so long an acquire may try again */

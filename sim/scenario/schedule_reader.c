@@ -199,6 +199,13 @@ static enum fail read_replica(struct schedule_reader *reader, char *value)
     return read_yes_or_no(reader, "replica", value, &reader->schedule->has_replica);
 }
 
+static enum fail read_cluster(struct schedule_reader *reader, char *value)
+{
+    if (reader->schedule->servers != MASTERS)
+        return complain(reader, NULL, "a cluster has %d servers", MASTERS);
+    return read_yes_or_no(reader, "cluster", value, &reader->schedule->is_cluster);
+}
+
 static enum fail read_delex(struct schedule_reader *reader, char *value)
 {
     return read_yes_or_no(reader, "delex", value, &reader->schedule->has_delex);
@@ -241,12 +248,13 @@ static const struct header_row {
     enum fail (*read)(struct schedule_reader *reader, char *value);
     bool is_optional;
 } headers[] = {
-    {"scheme", read_scheme, false},   {"lease", read_lease, false},
-    {"clients", read_clients, false}, {"servers", read_servers, false},
-    {"seed", read_seed, false},       {"same-token", read_same_token, true},
-    {"replica", read_replica, true},  {"delex", read_delex, true},
-    {"foreign", read_foreign, true},  {"worker", read_worker, true},
-    {"wait", read_wait, true},        {"violates", read_property, true},
+    {"scheme", read_scheme, false},    {"lease", read_lease, false},
+    {"clients", read_clients, false},  {"servers", read_servers, false},
+    {"seed", read_seed, false},        {"same-token", read_same_token, true},
+    {"replica", read_replica, true},   {"cluster", read_cluster, true},
+    {"delex", read_delex, true},       {"foreign", read_foreign, true},
+    {"worker", read_worker, true},     {"wait", read_wait, true},
+    {"violates", read_property, true},
 };
 enum { HEADERS_COUNT = sizeof headers / sizeof headers[0] };
 

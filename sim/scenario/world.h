@@ -81,6 +81,9 @@ struct world_ops {
     void (*free)(struct world *world);
 };
 
+/* Of a Redis Cluster. */
+enum { MASTERS = 3 };
+
 /* What a directed run is made of; given to whoever makes a world. Kept by the world; names as in
  * history_head. */
 struct run {
@@ -91,7 +94,9 @@ struct run {
     uint64_t seed;       /* draws the tokens */
     uint32_t same_token; /* bit per client: these draw equal weak tokens (schemes with TOKEN_WEAK
                             only) */
-    bool has_replica;    /* each server has a replica, in step until it is cut off */
+    bool is_cluster;  /* the servers are the masters of a Redis Cluster, and one server to clients:
+                         number 0, whoever of them has the lock's slot */
+    bool has_replica; /* each server has a replica, in step until it is cut off */
     bool has_delex; /* simulated servers know DELEX, as from Redis 8.4 on; real ones know what they
                        know */
     struct event_sink sink;

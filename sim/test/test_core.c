@@ -217,7 +217,7 @@ static void the_core_keeps_a_backends_contract(void **state)
     for (int i = 0; i < 6 * schemes_count; i++)
         walk(schemes[i % schemes_count], 20 + (uint64_t)i, made);
     for (int kind = 0; kind < CHOICE_COUNT; kind++)
-        if (made[kind] < 10)
+        if (made[kind] < 10 && !choice_needs_cluster((enum choice_kind)kind)) /* these have none */
             fail_msg("%s was made %d times", choice_name((enum choice_kind)kind), (int)made[kind]);
 }
 

@@ -2,8 +2,9 @@
  * without them, and is taken from a master that is dead. */
 #include "live/cluster.h"
 #include "live/control.h"
-#include "live/internal.h"
+#include "live/directed.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,158 @@ static void a_server_behind_a_url_is_left_as_it_is(void **state)
     live_free(other);
 }
 
+/* --- a client of it --- */
+
+static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B"};
+
+static void no_event(void *context, const struct event *event)
+{
+    (void)context;
+    (void)event;
+}
+
+static struct world *opens_world(struct run *run, const char *scheme)
+{
+    struct world *world;
+    const struct live_options options = {.steering = STEERED};
+    *run = (struct run){.scheme = scheme_named(scheme),
+                        .clients = 2,
+                        .servers = MASTERS,
+                        .names = names,
+                        .lease_us = 300000,
+                        .seed = 1,
+                        .is_cluster = true,
+                        .sink = {.take = no_event}};
+    done(live_new(&live, &options, &why));
+    done(world_live_new(&world, live, run, &why));
+    return world;
+}
+
+static enum fail tries(struct world *world, enum choice_kind kind, int client, int server,
+                       enum verb verb)
+{
+    const struct choice choice = {.kind = kind, .client = client, .server = server, .verb = verb};
+    return world->ops->apply(world, &choice, &why);
+}
+
+static enum result asks(struct world *world, int client, enum choice_kind kind, enum verb verb)
+{
+    done(tries(world, kind, client, 0, VERB_SET));
+    done(tries(world, CHOICE_ARRIVE, client, 0, verb));
+    done(tries(world, CHOICE_HEAR, client, 0, verb));
+    return world->ops->client(world, client).last;
+}
+
+static void expect_followed(int moved, int asked)
+{
+    assert_int_equal(live->servers.cluster.moved, moved);
+    assert_int_equal(live->servers.cluster.asked, asked);
+}
+
+/* By MOVED it learns for good, by ASK for one command. */
+static void a_client_is_sent_on(void **state)
+{
+    struct run run;
+    struct world *world = opens_world(&run, "set-nx-px-cad");
+    (void)state;
+    assert_int_equal(asks(world, 0, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_GRANTED);
+    done(tries(world, CHOICE_SLOT_BEGIN, -1, 1, VERB_SET));
+    assert_int_equal(asks(world, 1, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_REFUSED);
+    expect_followed(0, 0);
+    done(tries(world, CHOICE_SLOT_KEYS, -1, 1, VERB_SET));
+    assert_int_equal(asks(world, 1, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_REFUSED);
+    assert_int_equal(asks(world, 1, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_REFUSED);
+    expect_followed(0, 2);
+    done(tries(world, CHOICE_SLOT_END, -1, 1, VERB_SET));
+    assert_int_equal(asks(world, 1, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_REFUSED);
+    assert_int_equal(asks(world, 1, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_REFUSED);
+    expect_followed(1, 2);
+    assert_int_equal(asks(world, 0, CHOICE_RELEASE, VERB_COMPARE_DELETE), RESULT_RELEASED);
+    assert_int_equal(asks(world, 1, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_GRANTED);
+    expect_followed(2, 2);
+    world->ops->free(world);
+}
+
+/* Its request is sent on, and the answer lost: it has been executed once, at the new owner. */
+static void what_is_sent_on_is_executed_once(void **state)
+{
+    struct run run;
+    struct world *world = opens_world(&run, "set-nx-px-cad");
+    (void)state;
+    done(tries(world, CHOICE_SLOT_BEGIN, -1, 2, VERB_SET));
+    done(tries(world, CHOICE_ACQUIRE, 0, 0, VERB_SET));
+    done(tries(world, CHOICE_ARRIVE, 0, 0, VERB_SET_NX_PX));
+    done(tries(world, CHOICE_LOSE_REPLY, 0, 0, VERB_SET_NX_PX));
+    expect_followed(0, 1);
+    expect_answer(2, "DBSIZE", "1");
+    expect_answer(0, "DBSIZE", "0");
+    done(tries(world, CHOICE_RESEND, 0, 0, VERB_SET_NX_PX));
+    done(tries(world, CHOICE_ARRIVE, 0, 0, VERB_SET_NX_PX));
+    done(tries(world, CHOICE_HEAR, 0, 0, VERB_SET_NX_PX));
+    assert_int_equal(world->ops->client(world, 0).last, RESULT_REFUSED); /* by its own key */
+    world->ops->free(world);
+}
+
+/* Two masters that each take the other one for the owner: the client stops, and the run is unknown.
+ */
+static void nobody_is_sent_on_for_ever(void **state)
+{
+    struct run run;
+    struct world *world = opens_world(&run, "set-nx-px-cad");
+    struct servers *servers = &live->servers;
+    (void)state;
+    char tag[KEY_PREFIX_MAX]; /* what stands between the braces */
+    live_lock_prefix(live, 0, tag);
+    const int64_t slot =
+        control_integer(servers_control(servers, 0), &why, "CLUSTER KEYSLOT %s", tag);
+    for (int row = 0; row < 2; row++)
+        done(control_do(servers_control(servers, row), &why, "CLUSTER SETSLOT %" PRId64 " NODE %s",
+                        slot, servers->cluster.ids[1 - row]));
+    done(tries(world, CHOICE_ACQUIRE, 0, 0, VERB_SET));
+    not_done(tries(world, CHOICE_ARRIVE, 0, 0, VERB_SET_NX_PX),
+             "A's SET was sent on from master to master 5 times");
+    expect_followed(FOLLOWS_MAX, 0);
+    world->ops->free(world);
+}
+
+/* Transactions are not sent on: their error is heard, and nothing was executed. */
+static void a_transaction_is_not_sent_on(void **state)
+{
+    struct run run;
+    struct world *world = opens_world(&run, "watch-multi-del");
+    (void)state;
+    assert_int_equal(asks(world, 0, CHOICE_ACQUIRE, VERB_SET_NX_PX), RESULT_GRANTED);
+    done(tries(world, CHOICE_RELEASE, 0, 0, VERB_SET));
+    done(tries(world, CHOICE_ARRIVE, 0, 0, VERB_WATCH));
+    done(tries(world, CHOICE_HEAR, 0, 0, VERB_WATCH));
+    done(tries(world, CHOICE_ARRIVE, 0, 0, VERB_GET));
+    done(tries(world, CHOICE_HEAR, 0, 0, VERB_GET));
+    done(tries(world, CHOICE_SLOT_BEGIN, -1, 1, VERB_SET));
+    done(tries(world, CHOICE_SLOT_KEYS, -1, 1, VERB_SET));
+    done(tries(world, CHOICE_SLOT_END, -1, 1, VERB_SET));
+    done(tries(world, CHOICE_ARRIVE, 0, 0, VERB_MULTI_DEL));
+    done(tries(world, CHOICE_HEAR, 0, 0, VERB_MULTI_DEL));
+    assert_int_not_equal(world->ops->client(world, 0).last, RESULT_RELEASED);
+    expect_followed(0, 0);
+    expect_answer(1, "DBSIZE", "1");
+    world->ops->free(world);
+}
+
+/* Of a run without a cluster, and of other faults of servers in one with. */
+static void what_does_not_fit_a_cluster(void **state)
+{
+    struct run run;
+    struct world *world = opens_world(&run, "set-nx-px-cad");
+    (void)state;
+    not_done(tries(world, CHOICE_RESTART, -1, 0, VERB_SET), "only the slot is struck");
+    not_done(tries(world, CHOICE_SLOT_END, -1, 1, VERB_SET), "has not begun to move");
+    world->ops->free(world);
+    run.is_cluster = false;
+    done(world_live_new(&world, live, &run, &why));
+    not_done(tries(world, CHOICE_SLOT_BEGIN, -1, 1, VERB_SET), "this run has no cluster");
+    world->ops->free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +347,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_slot_is_taken_from_a_dead_master, opens_cluster, shuts),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_said, opens_cluster, shuts),
         cmocka_unit_test_setup_teardown(its_rows_are_servers_again, opens_cluster, shuts),
+        cmocka_unit_test_teardown(a_client_is_sent_on, shuts),
+        cmocka_unit_test_teardown(what_is_sent_on_is_executed_once, shuts),
+        cmocka_unit_test_teardown(nobody_is_sent_on_for_ever, shuts),
+        cmocka_unit_test_teardown(a_transaction_is_not_sent_on, shuts),
+        cmocka_unit_test_teardown(what_does_not_fit_a_cluster, shuts),
         cmocka_unit_test(a_server_behind_a_url_is_left_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

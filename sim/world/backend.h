@@ -92,6 +92,8 @@ struct backend_ops {
     /* FAIL_UNKNOWN: there is no lock key. */
     enum fail (*evict)(struct backend *, int server, struct failure *);
     enum fail (*flush_scripts)(struct backend *, int server, struct failure *);
+    /* (NULL: no run is of a cluster) A choice of the lock's slot, which server it goes to. */
+    enum fail (*slot)(struct backend *, enum choice_kind, int server, struct failure *);
     /* (NULL) Its process stands still, until clients can reach it again. */
     enum fail (*stop)(struct backend *, int server, struct failure *);
     /* (NULL) From here on clients can reach the server so. One that refuses has no connection by

@@ -179,6 +179,11 @@ static enum fail core_can(struct world *world, enum choice_kind kind, struct fai
     const struct core *core = (const struct core *)world;
     if (choice_needs_replica(kind) && !core->run->has_replica)
         return failure_set(failure, FAIL_UNKNOWN, "this run has no replicas");
+    if (choice_needs_cluster(kind) && !core->run->is_cluster)
+        return failure_set(failure, FAIL_UNKNOWN, "this run has no cluster");
+    if (core->run->is_cluster && choice_is_fault(kind) && !choice_needs_cluster(kind) &&
+        fault_blame(choice_fault(kind)) == FAULT_OF_SERVER)
+        return failure_set(failure, FAIL_UNKNOWN, "of a cluster only the slot is struck");
     if (kind == CHOICE_EXTEND && !core->clients->ops->extend)
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "nobody asks a scheme to extend: it does so by itself, or not at all");

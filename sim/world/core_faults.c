@@ -162,6 +162,28 @@ static enum fail choose_flush_scripts(struct core *core, const struct choice *ch
                   core->backend->ops->flush_scripts(core->backend, choice->server, failure));
 }
 
+/* Another process is about to take the server's place: all connections to it are broken. */
+static enum fail break_server(struct core *core, int server, struct failure *failure)
+{
+    for (int client = 0; client < core->run->clients; client++)
+        core_break_all(core, client, server);
+    return core_settle(core, failure);
+}
+
+/* To clients a cluster is one server, and so it is in the history. */
+static enum fail choose_slot(struct core *core, const struct choice *choice,
+                             struct failure *failure)
+{
+    const struct backend_ops *ops = core->backend->ops;
+    struct choice told = *choice;
+    told.server = 0;
+    if (choice->kind != CHOICE_SLOT_TAKEN)
+        return struck(core, &told, ops->slot(core->backend, choice->kind, choice->server, failure));
+    write_fault(core, &told, NULL);
+    enum fail fail = break_server(core, told.server, failure);
+    return fail ? fail : ops->slot(core->backend, choice->kind, choice->server, failure);
+}
+
 static enum fail choose_cut_replica(struct core *core, const struct choice *choice,
                                     struct failure *failure)
 {
@@ -173,14 +195,6 @@ static enum fail choose_cut_replica(struct core *core, const struct choice *choi
         struck(core, choice, core->backend->ops->cut_replica(core->backend, server, failure));
     core->is_cut[server] = !fail;
     return fail;
-}
-
-/* Another process is about to take the server's place: all connections to it are broken. */
-static enum fail break_server(struct core *core, int server, struct failure *failure)
-{
-    for (int client = 0; client < core->run->clients; client++)
-        core_break_all(core, client, server);
-    return core_settle(core, failure);
 }
 
 static enum fail set_reach(struct core *core, int server, enum server_reach reach,
@@ -377,6 +391,11 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_CUT_REPLICA] = choose_cut_replica,
         [CHOICE_FAILOVER] = choose_failover,
         [CHOICE_SENTINEL] = choose_failover,
+        [CHOICE_SLOT_BEGIN] = choose_slot,
+        [CHOICE_SLOT_KEYS] = choose_slot,
+        [CHOICE_SLOT_END] = choose_slot,
+        [CHOICE_SLOT_DROP] = choose_slot,
+        [CHOICE_SLOT_TAKEN] = choose_slot,
         [CHOICE_EVICT] = choose_evict,
         [CHOICE_FLUSH_SCRIPTS] = choose_flush_scripts,
         [CHOICE_SILENCE] = choose_out_of_reach,
