@@ -78,6 +78,7 @@ void answers_print(const struct asking *asking, struct answer_bytes *out)
     put_number(out, program->promises);
     put_text(out, program->library, strlen(program->library));
     put_text(out, program->server_version, strlen(program->server_version));
+    put_number(out, asking->worker.has_idle_reads);
     put_number(out, asking->generation + 1);
     put_table(out, &asking->book.table);
     put_worker(out, &asking->worker);
@@ -272,6 +273,7 @@ bool answers_read(struct asking *asking, const char *bytes, size_t size)
     program->promises = (unsigned)take_number(&in, UINT32_MAX);
     (void)take_text(&in, program->library, sizeof program->library);
     (void)take_text(&in, program->server_version, sizeof program->server_version);
+    asking->kept_had_idle_reads = take_number(&in, 1);
     asking->generation = take_number(&in, UINT32_MAX);
     take_table(&in, &asking->book.table, PHRASE_MAX, phrase_is_whole);
     take_worker(&in, &asking->worker);

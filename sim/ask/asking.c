@@ -278,6 +278,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .timed = asking->worker.timed,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
                                    .has_idle_reads = asking->worker.has_idle_reads,
+                                   .untold = asking->worker.untold,
                                    .is_even_handed = asking->is_even_handed,
                                    .kept = asking->kept,
                                    .classes = asking->classes.keys.count,

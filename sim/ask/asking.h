@@ -51,12 +51,14 @@ struct asking_figures {
     bool is_even_handed; /* it was found to treat its servers alike: histories that differ in those
                             alone were asked for once */
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
-    uint64_t classes;    /* of histories with several servers; 0: they were not merged */
-    uint64_t joined;     /* histories that are what another order comes to, */
-    int learned_ways;    /* of the learned model; 0: none was learned */
-    uint64_t walks;      /* in which the learned model did what the worker did */
-    uint64_t apart;      /* and that are not */
-    uint64_t kept;       /* answers of both that an earlier run has kept */
+    const char
+        *untold;      /* why those of its program cannot be told apart: all count; NULL: they can */
+    uint64_t classes; /* of histories with several servers; 0: they were not merged */
+    uint64_t joined;  /* histories that are what another order comes to, */
+    int learned_ways; /* of the learned model; 0: none was learned */
+    uint64_t walks;   /* in which the learned model did what the worker did */
+    uint64_t apart;   /* and that are not */
+    uint64_t kept;    /* answers of both that an earlier run has kept */
 };
 
 /* Starts worker and server, and learns what a token is. *scheme is filled: what the search must

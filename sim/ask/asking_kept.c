@@ -19,6 +19,7 @@ static bool is_same_worker(const struct asking *asking, const struct noted *note
     const struct server_asker *server = &asking->server;
     bool is_same = now->promises == then->promises && !strcmp(now->library, then->library) &&
                    !strcmp(now->server_version, then->server_version) &&
+                   asking->kept_had_idle_reads == asking->worker.has_idle_reads &&
                    server->scripts_first == noted->count;
     for (int i = 0; i < noted->count && is_same; i++)
         is_same = !strcmp(server->scripts[i], noted->scripts[i]);

@@ -60,6 +60,7 @@ struct asking {
     int jumped_ends_count;
     struct cache cache;
     struct worker_program kept_of; /* what the kept answers say of the worker */
+    bool kept_had_idle_reads;      /* worker.has_idle_reads of theirs */
     uint64_t generation;           /* runs that have kept these answers */
     uint64_t kept;                 /* answers that were */
 };

@@ -381,7 +381,21 @@ static uint64_t wall_reads(const struct seat *seat)
 static uint64_t clock_reads(const struct worker_asker *asker, const struct seat *seat)
 {
     const struct time_counts *counts = session_counts(seat->session, seat->client);
-    return wall_reads(seat) + (asker->has_idle_reads ? 0 : atomic_load(&counts->monotonic_reads));
+    return wall_reads(seat) +
+           atomic_load(asker->has_idle_reads ? &counts->told_reads : &counts->monotonic_reads);
+}
+
+/* Since it began, or in another process than the first: what was asked so far took no notice of the
+ * time. */
+static enum fail check_told(const struct worker_asker *asker, const struct seat *seat,
+                            struct failure *failure)
+{
+    const char *why = asker->has_idle_reads ? session_untold(seat->session, seat->client) : NULL;
+    return why ? failure_set(failure, FAIL_UNKNOWN,
+                             "when it reads the monotonic clock is not known, and Node.js reads it "
+                             "for itself, too: %s; --search random runs it",
+                             why)
+               : FAIL_NONE;
 }
 
 /* Steps a process that stands at the edge's beginning. */
@@ -392,7 +406,8 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
     const bool was_asked = happening_asks((enum happening)edge->happening) ||
                            session_is_asked(seat->session, seat->client);
     *told = (struct remembered_step){.timer_us = TIME_NEVER};
-    if (make_happen(asker, seat, edge, failure) || take_commands(asker, seat, told, failure))
+    if (make_happen(asker, seat, edge, failure) || check_told(asker, seat, failure) ||
+        take_commands(asker, seat, told, failure))
         return failure->code;
     told->is_asked = session_is_asked(seat->session, seat->client);
     if (was_asked && !told->is_asked) {

@@ -12,11 +12,14 @@
 void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
                        const char *key, const bool *is_key_known, int servers, int64_t tick_us)
 {
+    const bool has_idle = session_has_idle_reads(session, 0);
+    const char *untold = has_idle ? session_untold(session, 0) : NULL;
     *asker = (struct worker_asker){.book = book,
                                    .key = key,
                                    .is_key_known = is_key_known,
                                    .servers = servers,
-                                   .has_idle_reads = session_has_idle_reads(session),
+                                   .has_idle_reads = has_idle && !untold,
+                                   .untold = untold,
                                    .tick_us = tick_us,
                                    .far_us = FAR_TICKS * tick_us,
                                    .runs_max = EXECUTIONS_MAX,

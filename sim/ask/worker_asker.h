@@ -120,9 +120,10 @@ struct worker_asker {
     bool has_far_timers;     /* there was one */
     bool has_two_answers;    /* to one question */
     int servers;
-    bool has_idle_reads;      /* of the monotonic clock, by its runtime: they count for nothing */
-    const char *key;          /* of the lock; borrowed */
-    const bool *is_key_known; /* borrowed: else that is a part of it */
+    bool has_idle_reads; /* of the monotonic clock, by its runtime: those that are told count */
+    const char *untold;  /* why none is: then all of them count; NULL: it is no such runtime */
+    const char *key;     /* of the lock; borrowed */
+    const bool *is_key_known;        /* borrowed: else that is a part of it */
     struct intern_table questions;   /* struct history_edge; node 1 + number */
     struct intern_table timed_edges; /* those whose time was found to matter: with ELAPSED_ANY */
     struct remembered_step *answers;

@@ -363,6 +363,20 @@ static char *classes_words(const struct asking_figures *figures)
     return memory_text("");
 }
 
+/* Which reads of the monotonic clock count, where not all of them are the program's; the caller
+ * frees. */
+static char *clock_words(const struct asking_figures *figures)
+{
+    if (figures->untold)
+        return memory_format("; each read of its monotonic clock counts, those that Node.js makes "
+                             "for itself, too (%s)",
+                             figures->untold);
+    return memory_text(figures->has_idle_reads
+                           ? "; of the reads of its monotonic clock those that its program makes "
+                             "count, and not those of Node.js itself"
+                           : "");
+}
+
 static const char *const extend_words[] = {
     [EXTEND_IS_NO_PROMISE] = "",
     [EXTEND_IS_ASKED] = "", /* its bounds say so */
@@ -377,6 +391,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                                                    figures->far_ticks)
                                    : memory_text("");
     char *classes = classes_words(figures);
+    char *clock = clock_words(figures);
     if (figures->executions)
         results_note(
             results,
@@ -387,10 +402,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                           "behind an attempt is what a new one does (asked %" PRIu64
                           " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s%s",
                           figures->executions, figures->histories, figures->questions,
-                          figures->audited, figures->ends, asking->lease_ticks, far,
-                          figures->has_idle_reads
-                              ? "; it measures time by its wall clock and by timers alone"
-                              : "",
+                          figures->audited, figures->ends, asking->lease_ticks, far, clock,
                           figures->is_even_handed
                               ? "; it treats its servers alike (asked with them in other places)"
                               : "",
@@ -401,6 +413,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                           asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
     free(classes);
+    free(clock);
     if (figures->kept)
         results_note(results,
                      memory_format("%" PRIu64 " of these answers were kept from an earlier "

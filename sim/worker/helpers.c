@@ -22,6 +22,7 @@
 
 MODULE(module_python, "sim/worker/python/picklock_worker.py");
 MODULE(module_node, "sim/worker/node/picklock-worker.js");
+MODULE(module_clocks, "sim/worker/node/picklock-clocks.js");
 MODULE(module_ruby, "sim/worker/ruby/picklock_worker.rb");
 
 static enum fail write_module(const char *folder, const char *language, const char *file,
@@ -29,7 +30,7 @@ static enum fail write_module(const char *folder, const char *language, const ch
 {
     char path[PROCESS_PATH_MAX + 64];
     (void)snprintf(path, sizeof path, "%s/%s", folder, language);
-    bool is_written = mkdir(path, 0700) == 0;
+    bool is_written = mkdir(path, 0700) == 0 || errno == EEXIST;
     (void)snprintf(path, sizeof path, "%s/%s/%s", folder, language, file);
     FILE *out = is_written ? fopen(path, "we") : NULL;
     is_written = out && fputs(text, out) >= 0;
@@ -45,9 +46,10 @@ enum fail helpers_write(const char *folder, struct failure *failure)
     if (mkdir(folder, 0700) != 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
     if (write_module(folder, "python", "picklock_worker.py", module_python, failure) ||
-        write_module(folder, "ruby", "picklock_worker.rb", module_ruby, failure))
+        write_module(folder, "ruby", "picklock_worker.rb", module_ruby, failure) ||
+        write_module(folder, "node", "picklock-worker.js", module_node, failure))
         return FAIL_UNAVAILABLE;
-    return write_module(folder, "node", "picklock-worker.js", module_node, failure);
+    return write_module(folder, "node", "picklock-clocks.js", module_clocks, failure);
 }
 
 enum fail helpers_link_shim(struct session *session, struct failure *failure)

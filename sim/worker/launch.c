@@ -1,4 +1,5 @@
-/* launch.c - see launch.h. Sources: execve(2), prctl(2), PR_SET_PDEATHSIG; ld.so(8), LD_PRELOAD. */
+/* launch.c - see launch.h. Sources: execve(2), prctl(2), PR_SET_PDEATHSIG; ld.so(8), LD_PRELOAD;
+ * node(1), NODE_OPTIONS. */
 #include "worker/launch.h"
 
 #include "worker/calls/calls.h"
@@ -46,6 +47,25 @@ static int environment_of_go(void)
            setenv("GOMEMLIMIT", "256MiB", 0);
 }
 
+/* Node.js loads the module that tells its program's reads of the clock before all else, also behind
+ * a wrapper. */
+static int environment_of_node(const char *folder)
+{
+    char path[2 * TIME_PATH_MAX], options[2 * sizeof path];
+    size_t used = 0;
+    for (const char *at = folder; *at && used < sizeof path - 3; at++) {
+        if (*at == '"' || *at == '\\')
+            path[used++] = '\\';
+        path[used++] = *at;
+    }
+    path[used] = '\0';
+    const char *old = getenv("NODE_OPTIONS");
+    const int size =
+        snprintf(options, sizeof options, "--require \"%s/node/picklock-clocks.js\"%s%s", path,
+                 old && *old ? " " : "", old ? old : "");
+    return size < 0 || size >= (int)sizeof options ? -1 : setenv("NODE_OPTIONS", options, 1);
+}
+
 /* What makes a run the same each time: hashes, and no rings of the kernel beside the calls that are
  * steered. No address of a server but the one that it is given. */
 static int child_environment(const struct worker_options *options, const char *page,
@@ -58,7 +78,8 @@ static int child_environment(const struct worker_options *options, const char *p
     else if (options->shim)
         error = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1);
     if (options->shim)
-        error |= setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1);
+        error |= setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1) |
+                 environment_of_node(options->helpers);
     error |= put_before("PYTHONPATH", options->helpers, "python") |
              put_before("NODE_PATH", options->helpers, "node") |
              put_before("RUBYLIB", options->helpers, "ruby");

@@ -176,9 +176,26 @@ const char *session_library(const struct session *session)
     return session->library;
 }
 
-bool session_has_idle_reads(const struct session *session)
+bool session_has_idle_reads(const struct session *session, int client)
 {
-    return runtime_reads_clock(worker_pid(session->clients[0].worker));
+    return runtime_reads_clock(worker_pid(session->clients[client].worker));
+}
+
+const char *session_untold(const struct session *session, int client)
+{
+    static const char *const words[TIME_TOLD_COUNT] = {
+        [TIME_UNTOLD_NATIVE] = "the program has loaded a native module",
+        [TIME_UNTOLD_ENTRIES] = "the program takes the time from an observer, a histogram or the "
+                                "figures of the event loop (node:perf_hooks)",
+        [TIME_UNTOLD_EVENT] = "the program goes by the timeStamp of an Event",
+        [TIME_UNTOLD_THREAD] = "the program has a thread with options or an environment of its own",
+        [TIME_UNTOLD_WASI] = "the program uses node:wasi",
+    };
+    const struct time_counts *counts = session_counts(session, client);
+    if (!atomic_load(&counts->tells_reads))
+        return "picklock-clocks.js, which NODE_OPTIONS names, is not in it";
+    const uint32_t untold = atomic_load(&counts->untold);
+    return untold && untold < TIME_TOLD_COUNT ? words[untold] : NULL;
 }
 
 const struct time_counts *session_counts(const struct session *session, int client)

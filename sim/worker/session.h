@@ -117,8 +117,11 @@ unsigned session_promises(const struct session *session); /* bit enum worker_pro
 const char *session_library(const struct session *session);
 /* The runtime of a worker, when it lacks the flags that make it steady ("node"); NULL. */
 const char *session_unsteady(const struct session *session);
-/* Does the runtime of the workers read the monotonic clock for itself, whatever they do? */
-bool session_has_idle_reads(const struct session *session);
+/* Does the runtime of that worker read the monotonic clock for itself, whatever its program does?
+ */
+bool session_has_idle_reads(const struct session *session, int client);
+/* Why the reads of the program cannot be told from those; NULL: they can, by counts.told_reads. */
+const char *session_untold(const struct session *session, int client);
 const struct time_counts *session_counts(const struct session *session, int client);
 int session_pid(const struct session *session, int client); /* of its process */
 /* Kills its process: it is gone, and its memory. Settles nothing. */

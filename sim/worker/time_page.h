@@ -36,6 +36,22 @@
 
 enum { TIME_THREADS_MAX = 128, TIME_PORTS_MAX = 16, TIME_WORDS_MAX = 80, TIME_PATH_MAX = 1024 };
 
+/* Node.js reads the monotonic clock for itself, and its program does: the program's reads are told
+ * by a module that it loads first (node/picklock-clocks.js), which asks for the priority of process
+ * TIME_TELLS + one of these, getpriority(2). There is no such process: above PID_MAX_LIMIT. */
+#define TIME_TELLS 0x70630000U
+enum time_told {
+    TIME_TOLD_READ,  /* the program has read that clock */
+    TIME_TELLS_READ, /* the module is there: each such read is told from now on */
+    /* but for those that come by here: */
+    TIME_UNTOLD_NATIVE,
+    TIME_UNTOLD_ENTRIES,
+    TIME_UNTOLD_EVENT,
+    TIME_UNTOLD_THREAD,
+    TIME_UNTOLD_WASI,
+    TIME_TOLD_COUNT
+};
+
 enum time_wait {
     TIME_RUNS,        /* or there is no such thread */
     TIME_SLEEPS,      /* for the time only */
@@ -54,7 +70,10 @@ struct time_thread {
 /* What the worker has done so far, told in counts. */
 struct time_counts {
     _Atomic uint64_t monotonic_reads, wall_reads; /* of clocks */
-    _Atomic uint64_t wall_waits;                  /* until an instant of the wall clock */
+    _Atomic uint64_t told_reads;  /* of the monotonic clock: what is told of them, */
+    _Atomic uint32_t tells_reads; /* whether it is, */
+    _Atomic uint32_t untold;      /* and what is not: an enum time_told, the first one; 0: all is */
+    _Atomic uint64_t wall_waits;  /* until an instant of the wall clock */
     _Atomic uint64_t random_reads;
     _Atomic uint64_t received, sent; /* bytes on connections to our ports */
     _Atomic uint64_t connections;    /* that were tried to our ports */

@@ -1,7 +1,8 @@
-/* other_clocks.c - clocks that few programs read, and system calls by their number. See shim.h.
+/* other_clocks.c - clocks that few programs read, system calls by their number, and what a program
+ * tells of its reads. See shim.h.
  *
  * What cannot be steered is told (page->unsteered): alarms by signals, and the clock in a file.
- * Sources: times(2), sysinfo(2), syscall(2), setitimer(2), proc(5). */
+ * Sources: times(2), sysinfo(2), syscall(2), setitimer(2), getpriority(2), proc(5). */
 #include "worker/shim/shim.h"
 
 #include "worker/time_rules.h"
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
@@ -42,6 +44,30 @@ int sysinfo(struct sysinfo *info)
                         shim_read_clock(&shim_page->counts.monotonic_reads)) /
                        1000000;
     return done;
+}
+
+/* --- told --- */
+
+static void hear(enum time_told told)
+{
+    struct time_counts *counts = &shim_page->counts;
+    uint32_t none = 0;
+    if (told == TIME_TOLD_READ)
+        atomic_fetch_add(&counts->told_reads, 1);
+    else if (told == TIME_TELLS_READ)
+        atomic_store(&counts->tells_reads, 1);
+    else
+        (void)atomic_compare_exchange_strong(&counts->untold, &none, (uint32_t)told);
+}
+
+int getpriority(__priority_which_t which, id_t who)
+{
+    typedef int getpriority_function(__priority_which_t, id_t);
+    if (shim_page && (int)which == PRIO_PROCESS && who - TIME_TELLS < TIME_TOLD_COUNT) {
+        hear((enum time_told)(who - TIME_TELLS));
+        return 0;
+    }
+    return NEXT(getpriority_function, "getpriority")(which, who);
 }
 
 /* --- by their number --- */

@@ -276,6 +276,8 @@ __attribute__((constructor)) static void shim_open(void)
         return;
     }
     memset(page->threads, 0, sizeof page->threads);
+    atomic_store(&page->counts.tells_reads, 0); /* said by the program before this one */
+    atomic_store(&page->counts.untold, 0);
     shim_page = page;
     bell = open_beside("bell", O_RDWR);
     if (bell < 0)
