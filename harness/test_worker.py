@@ -143,6 +143,21 @@ class Worker(Worker):
     assert "worker A said at 1000.0 ms that its lock is lost, but it has it: its lease does not end before 10000.0 ms" in ran.err, ran
 
 
+@pytest.mark.parametrize("when", ["before its answer", "behind its answer"])
+def test_a_notice_with_the_grant(picklock, worker, when):
+    """Whoever says with each grant that it is lost would have nothing to release, and pass."""
+    notice = "self.lost()" if when == "before its answer" else "threading.Timer(0, self.lost).start()"
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        is_granted = super().acquire(wait_ms)
+        if is_granted:
+            {notice}
+        return is_granted
+"""))
+    assert ran.status == 1 and "worker A was granted the lock, and said that it is lost, though its lease had just begun" in ran.err, ran
+
+
 def test_a_notice_of_a_lease_that_is_over(picklock, worker):
     ran = once(picklock, worker("""
 class Worker(Worker):

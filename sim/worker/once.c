@@ -18,6 +18,7 @@ struct once {
     int64_t fence;                                          /* the largest */
     bool has_fence;
     int64_t until_us[CLIENTS]; /* it has the lock at least until then; 0: it has not */
+    bool has_noticed[CLIENTS]; /* since it was last asked for something */
     struct failure notice;     /* the first notice that is not so */
 };
 
@@ -109,6 +110,7 @@ static void on_noticed(void *context, int client)
     struct once *once = context;
     const int64_t now_us = once->session ? session_now_us(once->session) : 0; /* it begins */
     say(once, names[client], "says that its lock is lost");
+    once->has_noticed[client] = true;
     if (now_us < once->until_us[client] && !once->notice.code)
         (void)failure_set(&once->notice, FAIL_EXPECTATION,
                           "worker %s said at %.1f ms that its lock is lost, but it has it: its "
@@ -191,6 +193,11 @@ static void note_lease(struct once *once, int client, enum worker_op op, int64_t
     const bool is_ok = session_answer(once->session, client)->kind == ANSWER_OK;
     if (is_ok && (op == WORKER_ACQUIRE || op == WORKER_EXTEND))
         once->until_us[client] = asked_us + once->options->lease_us;
+    if (is_ok && op == WORKER_ACQUIRE && once->has_noticed[client] && !once->notice.code)
+        (void)failure_set(&once->notice, FAIL_EXPECTATION,
+                          "worker %s was granted the lock, and said that it is lost, though its "
+                          "lease had just begun",
+                          names[client]);
 }
 
 static enum fail perform(struct once *once, int client, enum worker_op op, struct failure *failure)
@@ -198,6 +205,7 @@ static enum fail perform(struct once *once, int client, enum worker_op op, struc
     const char *name = worker_op_name(op);
     const int64_t asked_us = session_now_us(once->session);
     int time_steps = 0;
+    once->has_noticed[client] = false;
     if (op == WORKER_RELEASE)
         once->until_us[client] = 0;
     tell(once, "");
