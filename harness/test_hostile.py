@@ -203,6 +203,28 @@ def test_the_answers_of_a_server(answer, command, tmp_path):
     assert command == "clean" or "PING" in text, text  # at the first word, not when it has been waited for
 
 
+LARGE, SLOW = (b"x" * 65536, "answered with more than 64 MB"), (b"x", "its answer had begun, and did not end")
+
+
+@pytest.mark.parametrize("command, piece, words", [("run", *LARGE), ("stress", *LARGE), ("clean", *LARGE), ("watch", *LARGE), ("run", *SLOW)])
+def test_an_answer_that_never_ends(tmp_path, command, piece, words):
+    """Neither one that is large nor one that is slow is waited for, nor kept: hiredis would do both."""
+    told = {"run": ["run", ONE, "--out", tmp_path], "stress": ["stress", "--duration", "100ms", "--out", tmp_path],
+            "clean": ["clean"], "watch": ["watch", "--key", "lock:*", "--out", tmp_path]}[command]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            with contextlib.suppress(OSError):
+                link = listener.accept()[0]
+                link.recv(1 << 16)
+                link.sendall(b"$999999999999\r\n")
+                while True:
+                    link.sendall(piece)
+                    time.sleep(0 if len(piece) > 1 else 0.2)
+        threading.Thread(target=serve, daemon=True).start()
+        text = says_cleanly(*told, "--redis", f"redis://127.0.0.1:{listener.getsockname()[1]}", status=(2, 69))
+    assert words in " ".join(text.split()), text
+
+
 # --- what is left behind ---
 
 def until(condition, what):

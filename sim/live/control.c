@@ -1,6 +1,8 @@
 /* control.c - see control.h. */
 #include "live/control.h"
 
+#include "base/monotonic.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +138,31 @@ bool control_is_garbage(const redisContext *control)
     return control && control->err == REDIS_ERR_PROTOCOL;
 }
 
+/* As redisGetReply(), but for a server that never ends its answer: too long, or too slow. */
+static enum fail take_answer(redisContext *control, void **got, const char *what, const char *said,
+                             struct failure *failure)
+{
+    const int64_t until_us = monotonic_us() + (int64_t)CONTROL_SECONDS * 1000000;
+    for (;;) {
+        if (redisGetReplyFromReader(control, got) != REDIS_OK)
+            return not_answered(control, what, said, failure);
+        if (*got)
+            return FAIL_NONE;
+        if (control->reader->len > CONTROL_ANSWER_MAX)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "%s was answered with more than %d MB, and that was not the end: "
+                               "that is no answer of Redis",
+                               what, CONTROL_ANSWER_MAX >> 20);
+        if (monotonic_us() > until_us)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "%s was not answered within %d s: its answer had begun, and did not "
+                               "end",
+                               what, CONTROL_SECONDS);
+        if (redisBufferRead(control) != REDIS_OK)
+            return not_answered(control, what, said, failure);
+    }
+}
+
 redisReply *control_answer(redisContext *control, const char *what, struct failure *failure)
 {
     void *got = NULL;
@@ -148,10 +175,8 @@ redisReply *control_answer(redisContext *control, const char *what, struct failu
     while (!is_sent && redisBufferWrite(control, &is_sent) == REDIS_OK)
         ;
     quote(bytes, is_sent ? peek(control, bytes) : 0, said);
-    if (redisGetReply(control, &got) != REDIS_OK) {
-        (void)not_answered(control, what, said, failure);
+    if (take_answer(control, &got, what, said, failure))
         return NULL;
-    }
     redisReply *reply = got;
     if (reply->type != REDIS_REPLY_ERROR)
         return reply;

@@ -11,7 +11,10 @@
 #include <hiredis/hiredis.h>
 #include <stdint.h>
 
-enum { CONTROL_SECONDS = 5 }; /* how long an answer may take */
+enum {
+    CONTROL_SECONDS = 5,          /* how long an answer may take */
+    CONTROL_ANSWER_MAX = 64 << 20 /* bytes of one */
+};
 
 /* Connects, logs in and selects the database as url (borrowed) says. FAIL_UNAVAILABLE: what the
  * server or the system said. */
