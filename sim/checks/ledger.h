@@ -202,7 +202,9 @@ struct ledger_client {
     int64_t cancelled_us; /* when its acquire was; NEVER_US: it was not */
     bool is_struck;       /* that attempt, by a fault of its own or of a server */
     int former_attempt; /* up to this one its keys are no leftovers: it crashed since, or held it */
-    int previous;       /* the attempt before, and when that became the owner */
+    int reentered; /* up to this one it asked again for what it held, and has not crashed since */
+    unsigned retaken; /* bit a server: this attempt gave a key of one before a lease anew */
+    int previous;     /* the attempt before, and when that became the owner */
     int64_t previous_owned_index;
     struct grant *grants;   /* one a server: of this attempt, once ended; see ledger_grant() */
     struct grant *refusers; /* one a server: whose key refused it, with refused_itself */
@@ -218,6 +220,7 @@ BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, extended);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, retaken);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */

@@ -114,7 +114,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     struct ledger_client *client = &ledger->clients[event->client];
     /* Who asks for what it has knows that it has it. */
     if (client->is_holding)
-        client->former_attempt = client->attempt;
+        client->former_attempt = client->reentered = client->attempt;
     hold_end(ledger, event, event->client);
     client->previous = client->attempt;
     client->previous_owned_index = client->owned_index;
@@ -122,12 +122,12 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->attempt = event->attempt;
     client->is_acquiring = true;
     client->is_releasing = client->is_dead = client->is_late = client->is_struck = false;
-    client->is_extending = false;
     client->cancelled_us = NEVER_US;
     client->call_us = event->time_us;
     client->call_index = event->index;
     client->answered_us = NEVER_US;
-    client->refused_itself = client->refused = client->refused_unknown = client->lost = 0;
+    client->refused_itself = client->refused = client->refused_unknown = 0;
+    client->lost = client->retaken = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->lease_us = NEVER_US;
@@ -135,9 +135,8 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
         ledger->has_lease
             ? ledger_lease_end_us(event->time_us, ledger_lease_us(ledger, event->client))
             : NEVER_US;
-    client->fence = 0;
-    client->owned = 0;
-    client->has_seen = client->has_heard = false;
+    client->fence = client->owned = 0;
+    client->has_seen = client->has_heard = client->is_extending = false;
     client->swap.index = NO_INDEX;
     client->sent_us = INT64_MIN;
     client->released = RESULT_NONE;
@@ -399,6 +398,7 @@ static void crashed(struct ledger *ledger, const struct event *event)
     client->is_acquiring = client->is_releasing = false;
     client->is_dead = true;
     client->former_attempt = client->attempt; /* who comes back is another one */
+    client->reentered = 0;
 }
 
 static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)

@@ -31,6 +31,15 @@ static void touched(struct context *context)
                     key->grant.client, &key->grant);
 }
 
+/* An acquire that finds its client's own key, of an attempt before, and gives it a lease anew. */
+static void retaken(const struct context *context)
+{
+    const struct event *event = context->event;
+    struct ledger_client *client = &context->ledger->clients[event->client];
+    if (context->key->grant.client == event->client && client->attempt == event->attempt)
+        client->retaken |= 1u << event->server;
+}
+
 static void extended(struct context *context)
 {
     struct ledger *ledger = context->ledger;
@@ -40,6 +49,7 @@ static void extended(struct context *context)
     if (context->effect.has_new)
         context->key->value = context->effect.new_value;
     if (!grant_is_own(grant, event)) {
+        retaken(context);
         touched(context);
         return;
     }

@@ -134,15 +134,46 @@ static void explain(const struct ledger *ledger, const struct event *event,
                 untruth->cause == CAUSE_UNTRUE_ANSWER ? "to" : "of", name);
 }
 
+/* Nothing was granted to this attempt, and what stands there is its client's key of an attempt
+ * before, on the rest of an old lease: that one, or NULL. It is the lock of who asks again for what
+ * it holds; of who gives it a lease anew, or has one that never ends; and where an old request made
+ * it during this call. */
+static const struct grant *old_lease(const struct ledger *ledger, int number)
+{
+    const struct ledger_client *client = &ledger->clients[number];
+    const struct grant *old = NULL;
+    if (!ledger->has_lease || pair_votes(ledger, number) > 0)
+        return NULL;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct ledger_key *key = &ledger->locks[client->lock].keys[s];
+        const struct grant *grant = &key->grant;
+        if (grant->index == NO_INDEX || grant->client != number || grant->ending != ENDING_NONE)
+            continue;
+        if (grant->attempt <= client->reentered || client->retaken >> s & 1 ||
+            key->expire_us == NEVER_US || grant->time_us >= client->call_us)
+            return NULL;
+        old = grant;
+    }
+    return old;
+}
+
 /* What its commands did is all that makes a lock its own, whatever it says. Of our own schemes the
  * explorer knows nothing of the kind. */
 static void judge_granted(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     const char *name = client_name(ledger, event->client);
-    if (ledger->scheme || event->is_inferred || !pair_is_untold(ledger, event->client) ||
+    if (ledger->scheme || event->is_inferred)
+        return;
+    const struct grant *old = old_lease(ledger, event->client);
+    if ((!old && !pair_is_untold(ledger, event->client)) ||
         !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
         return;
+    if (old) {
+        grant_explain(ledger, old, &monitor->finding);
+        finding_say(&monitor->finding, "%s asked again at %s, in another attempt.", name,
+                    MS(ledger->clients[event->client].call_us));
+    }
     finding_say(&monitor->finding, "%s was told \"granted\" at %s, and no server had granted it.",
                 name, MS(event->time_us));
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);

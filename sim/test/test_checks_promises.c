@@ -102,6 +102,61 @@ static void who_is_granted_nothing_is_told_an_untruth(void **state)
     story_free(story);
 }
 
+/* What A's second attempt finds is the key of its first one, of which it has never heard. */
+enum finds {
+    FINDS_OLD,        /* and that is all */
+    FINDS_NEW,        /* the first one was of this attempt, sent again */
+    FINDS_EXTENDS,    /* and gives it its lease anew */
+    FINDS_LATE,       /* made during this call, by the old request */
+    FINDS_HELD,       /* it was told "granted" then, and holds */
+    FINDS_UNPROMISED, /* no expiry is promised */
+    FINDS_CRASHED,    /* it held, and died: who comes back is another one */
+    FINDS_COUNT
+};
+
+static void finds_own(struct story *story, enum finds finds)
+{
+    calls(story, A, OP_ACQUIRE);
+    sends_script(story, A, OP_ACQUIRE);
+    if (finds != FINDS_LATE)
+        runs(story, A, OP_ACQUIRE, created(A));
+    if (finds != FINDS_NEW) {
+        bool is_told = finds == FINDS_HELD || finds == FINDS_CRASHED;
+        returns(story, A, OP_ACQUIRE, is_told ? RESULT_GRANTED : RESULT_FAILED);
+        if (finds == FINDS_CRASHED)
+            crashes(story, A);
+        at(story, 200);
+        calls(story, A, OP_ACQUIRE);
+    }
+    if (finds == FINDS_LATE) {
+        story->attempts[A]--;
+        runs(story, A, OP_ACQUIRE, created(A));
+        story->attempts[A]++;
+    }
+    sends_script(story, A, OP_ACQUIRE);
+    runs(story, A, OP_ACQUIRE, refused(EFFECT_SET, A));
+    if (finds == FINDS_EXTENDS)
+        runs(story, A, OP_ACQUIRE, expiry(DID_LENGTHENED, LEASE_MS));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+}
+
+static void the_rest_of_an_old_lease_is_no_grant(void **state)
+{
+    (void)state;
+    for (enum finds finds = FINDS_OLD; finds < FINDS_COUNT; finds++) {
+        struct story *story = foreign(finds == FINDS_UNPROMISED ? 0 : ALL_PROMISES, 1);
+        finds_own(story, finds);
+        ends(story);
+        if (finds == FINDS_OLD || finds == FINDS_CRASHED) {
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+            assert_true(says(story, PROPERTY_TRUTHFUL, "A asked again at 200.0 ms, in another"));
+        } else {
+            assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+        }
+        story_free(story);
+    }
+}
+
 /* "I could not extend it: it is not mine" is a notice. */
 static void who_could_not_extend_holds_no_more(void **state)
 {
@@ -415,6 +470,7 @@ int main(void)
         cmocka_unit_test(expiry_is_judged_where_it_is_promised),
         cmocka_unit_test(an_overrun_is_one_of_a_lease_that_is_promised),
         cmocka_unit_test(who_is_granted_nothing_is_told_an_untruth),
+        cmocka_unit_test(the_rest_of_an_old_lease_is_no_grant),
         cmocka_unit_test(who_could_not_extend_holds_no_more),
         cmocka_unit_test(notice_is_judged_where_it_is_promised),
         cmocka_unit_test(fences_are_judged_where_they_are_promised),
