@@ -204,4 +204,39 @@ def test_a_worker_has_one_too(picklock, file, tmp_path):
     assert picklock(*command, "--update-baseline").status == 0
     assert lines_of(file)[0].split()[1] == r"my\x20lock.py"
     known = picklock(*command)
-    assert known.status == 0 and "passes" in known.out and "unlock-bug (known)" in known.out, known
+    assert known.status == 0 and "passes: nothing new that counts" in known.out and "Known, accepted: unlock-bug (in 1 cell" in known.out, known
+
+
+EXTEND = '''
+    def extend(self):
+        return self.redis.pexpire(self.settings.key, self.settings.ttl_ms)
+
+'''
+
+
+def test_what_is_known_is_not_what_fails(picklock, file, tmp_path):
+    """A lock that forgets the expiry too: its plain DEL is accepted, in the same cell. The verdict, its counterexample and the page are of
+    what is new; the terminal of a results.json that is read again says so as well."""
+    lock = tmp_path / "lock.py"
+    text = (ROOT / "sim/worker/examples/naive_lock.py").read_text()
+    for old, new in [(", px=self.settings.ttl_ms", ""), ('["expiry"]', '["expiry", "extends"]'), ("    def close", EXTEND + "    def close")]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    lock.write_text(text)
+    command = ["test", f"/usr/bin/python3 {lock}", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1", "--budget", "60s",
+               ROOT / "scenarios/expired-lease-double-delete.yaml", "--out", tmp_path / "out", "--baseline", file]
+    assert picklock(*command, "--update-baseline").status == 0
+    assert any(line.endswith(" unlock-bug") for line in lines_of(file)), lines_of(file)
+    write(file, [line for line in lines_of(file) if line.endswith(" unlock-bug")])
+    said = picklock(*command)
+    verdict = re.search(r"Verdict: .*?\.\n(?!Verdict)", said.out, re.S).group(0)
+    assert said.status == 1 and "fails: " in verdict and "unlock-bug" not in verdict, said
+    assert "Known, accepted: unlock-bug (in " in said.out and "counterexample (unlock-bug)" not in said.out
+    assert "counterexample (" in said.out
+    page = (tmp_path / "out/latest/index.html").read_text()
+    title = re.search(r"<title>(.*?)</title>", page, re.S).group(1)
+    assert "<p>Known, accepted: unlock-bug (in " in page and "counterexample (unlock-bug)" not in page and "unlock-bug" not in title
+    results = json.loads((tmp_path / "out/latest/results.json").read_text())
+    jsonschema.validate(results, json.loads((ROOT / "reports/results.schema.json").read_text()))
+    assert {cause for row in results["results"] for found in row["properties"] for cause in found.get("known", [])} == {"unlock-bug"}
+    assert picklock("report", tmp_path / "out/latest").status == 1

@@ -77,6 +77,7 @@ enum fail test_conclusion_print(const struct results *results, const char *folde
     print_words(memory_format("Verdict: %s", whole), 0);
     free(whole);
     print_causes(&conclusion);
+    print_words(conclusion_known(&conclusion), 0);
     print_words(conclusion_others(&conclusion), 0);
     print_words(conclusion_open(&view, &conclusion), 0);
     if (conclusion.failures)

@@ -21,38 +21,64 @@ static bool is_sooner(const struct result_row *row, const struct result_property
     return property->steps < than->property->steps;
 }
 
-static void note_cause(struct concluded_cause *found, const struct result_row *row,
-                       const struct result_property *property)
+/* Why a cause is told: the order of the conclusion. */
+enum counted_as { FAILURE, ACCEPTED, NOT_COUNTED, PART_COUNT };
+
+static enum counted_as part_of(const struct result_row *row, const struct result_property *property,
+                               int cause)
 {
-    found->cause = property->cause;
-    const bool counts = fail_on_counts(row->fail_on, 1u << cause_blame(property->cause));
-    found->is_failure |= counts && !row->is_known;
-    found->is_known |= counts && row->is_known;
+    if (!fail_on_counts(row->fail_on, 1u << cause_blame((enum cause)cause)))
+        return NOT_COUNTED;
+    return row->is_known || property->known >> cause & 1 ? ACCEPTED : FAILURE;
+}
+
+static void note_cause(struct concluded_cause *found, const struct result_row *row,
+                       const struct result_property *property, bool is_first_of_row)
+{
     if (is_sooner(row, property, found)) {
         found->row = row;
         found->property = property;
     }
+    found->cells += row->search && is_first_of_row;
+    found->runs += !row->search && is_first_of_row;
+}
+
+/* The causes of a property that are told: the gravest; and behind one that is known those that
+ * would fail without it. */
+static unsigned told_causes(const struct result_row *row, const struct result_property *property)
+{
+    unsigned told = 1u << property->cause;
+    if (part_of(row, property, property->cause) != ACCEPTED)
+        return told;
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+        if (property->causes >> i & 1 && part_of(row, property, i) == FAILURE)
+            told |= 1u << i;
+    return told;
 }
 
 /* Each cause counts once a row. */
-static void note_row(struct concluded_cause *found, const struct result_row *row)
+static void note_row(struct concluded_cause found[PART_COUNT][CAUSE_COUNT],
+                     const struct result_row *row)
 {
-    bool is_counted[CAUSE_COUNT] = {false};
+    bool is_counted[PART_COUNT][CAUSE_COUNT] = {0};
     for (int i = 0; i < row->properties_count && !row->not_applicable; i++) {
         const struct result_property *property = &row->properties[i];
         if (property->verdict != VERDICT_VIOLATED)
             continue;
-        struct concluded_cause *cause = &found[property->cause];
-        note_cause(cause, row, property);
-        cause->cells += row->search && !is_counted[property->cause];
-        cause->runs += !row->search && !is_counted[property->cause];
-        is_counted[property->cause] = true;
+        const unsigned told = told_causes(row, property);
+        for (int cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
+            if (!(told >> cause & 1))
+                continue;
+            const enum counted_as part = part_of(row, property, cause);
+            note_cause(&found[part][cause], row, property, !is_counted[part][cause]);
+            is_counted[part][cause] = true;
+        }
     }
 }
 
 struct conclusion conclusion_of(const struct view *view)
 {
-    struct concluded_cause found[CAUSE_COUNT] = {0};
+    struct concluded_cause found[PART_COUNT][CAUSE_COUNT] = {0};
     struct conclusion conclusion = {.open = view->results->interrupted.why != NULL};
     for (int i = 0; i < view->count; i++) {
         const enum standing standing = result_standing(view->rows[i]);
@@ -60,12 +86,17 @@ struct conclusion conclusion_of(const struct view *view)
         conclusion.open += standing == STANDING_UNKNOWN;
         conclusion.judged += standing != STANDING_NOT_APPLICABLE;
     }
-    for (int failures = 1; failures >= 0; failures--)
-        for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
-            if (found[i].row && found[i].is_failure == (failures == 1)) {
-                conclusion.causes[conclusion.count++] = found[i];
-                conclusion.failures += failures;
-            }
+    for (int part = 0; part < PART_COUNT; part++)
+        for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+            if (!found[part][i].row)
+                continue;
+            found[part][i].cause = (enum cause)i;
+            found[part][i].is_failure = part == FAILURE;
+            found[part][i].is_known = part == ACCEPTED;
+            conclusion.causes[conclusion.count++] = found[part][i];
+            conclusion.failures += part == FAILURE;
+            conclusion.known += part == ACCEPTED;
+        }
     return conclusion;
 }
 
@@ -92,14 +123,34 @@ char *conclusion_whole(const struct view *view, const struct conclusion *conclus
         return words;
     }
     if (conclusion->open || !conclusion->judged)
-        return memory_format("%s is not decided: nothing was found that counts as its failure, and "
-                             "not all was looked at.",
-                             lock);
+        return memory_format(
+            "%s is not decided: nothing %swas found that counts as its failure, and "
+            "not all was looked at.",
+            lock, conclusion->known ? "new " : "");
     const int runs = conclusion->judged - counts.cells;
-    return memory_format("%s passes: nothing that counts as its failure is there, in %d cell%s up "
-                         "to %s bounds and %d run%s of scenarios.",
-                         lock, counts.cells, units_plural(counts.cells),
-                         counts.cells == 1 ? "its" : "their", runs, units_plural(runs));
+    return memory_format(
+        "%s passes: nothing %sthat counts as its failure is there, in %d cell%s up "
+        "to %s bounds and %d run%s of scenarios.",
+        lock, conclusion->known ? "new " : "", counts.cells, units_plural(counts.cells),
+        counts.cells == 1 ? "its" : "their", runs, units_plural(runs));
+}
+
+char *conclusion_known(const struct conclusion *conclusion)
+{
+    char *names = NULL;
+    for (int i = 0; i < conclusion->count; i++) {
+        const struct concluded_cause *cause = &conclusion->causes[i];
+        if (!cause->is_known)
+            continue;
+        char *where = conclusion_where(cause);
+        char *word = memory_format("%s (%s)", cause_name(cause->cause), where);
+        names = listed(names, word);
+        free(word);
+        free(where);
+    }
+    char *words = names ? memory_format("Known, accepted: %s.", names) : NULL;
+    free(names);
+    return words;
 }
 
 char *conclusion_others(const struct conclusion *conclusion)
@@ -109,11 +160,9 @@ char *conclusion_others(const struct conclusion *conclusion)
                                         [BLAME_DEPLOYMENT] = "the deployment's",
                                         [BLAME_EITHER] = "the lock's or the deployment's"};
     char *names = NULL;
-    for (int i = conclusion->failures; i < conclusion->count; i++) {
+    for (int i = conclusion->failures + conclusion->known; i < conclusion->count; i++) {
         const enum cause cause = conclusion->causes[i].cause;
-        char *word =
-            memory_format("%s (%s)", cause_name(cause),
-                          conclusion->causes[i].is_known ? "known" : whose[cause_blame(cause)]);
+        char *word = memory_format("%s (%s)", cause_name(cause), whose[cause_blame(cause)]);
         names = listed(names, word);
         free(word);
     }

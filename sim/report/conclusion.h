@@ -7,26 +7,30 @@
 
 struct concluded_cause {
     enum cause cause;
-    bool is_failure;                        /* --fail-on counts it */
-    bool is_known;                          /* so it does, where no baseline accepts it */
+    bool is_failure;                        /* --fail-on counts it, and no baseline accepts it */
+    bool is_known;                          /* it counts it, and a baseline accepts it */
     int cells, runs;                        /* that show it */
     const struct result_row *row;           /* that shows it soonest: a cell, where one does; */
     const struct result_property *property; /* and in which property. Borrowed */
 };
 
-/* Causes in the order of their table, those that count before the others. */
+/* Causes in the order of their table: those that count and are not known, then those that are
+ * known, then the others. A cause stands among the first two where it is known in some rows only.
+ */
 struct conclusion {
-    struct concluded_cause causes[CAUSE_COUNT];
-    int count, failures;
+    struct concluded_cause causes[2 * CAUSE_COUNT];
+    int count, failures, known;
     int open, judged; /* rows that are unknown, or interrupted; and all that were to be judged */
 };
 
 struct conclusion conclusion_of(const struct view *view);
 
 /* All return one sentence or two, which the caller frees. The whole: "my_lock.py fails: unlock-bug,
- * late-grant." What did not count, and whose fault it is; NULL: there is nothing. What is not
- * decided, with why; NULL: nothing. */
+ * late-grant." What a baseline accepts: "Known, accepted: unlock-bug (in 3 cells)."; NULL: nothing.
+ * What did not count, and whose fault it is; NULL: there is nothing. What is not decided, with why;
+ * NULL: nothing. */
 char *conclusion_whole(const struct view *view, const struct conclusion *conclusion);
+char *conclusion_known(const struct conclusion *conclusion);
 char *conclusion_others(const struct conclusion *conclusion);
 char *conclusion_open(const struct view *view, const struct conclusion *conclusion);
 

@@ -95,6 +95,8 @@ static json_t *property_json(const struct result_property *property, bool is_cel
                                                       : json_string(cause_name(property->cause)));
     if (property->causes & (property->causes - 1))
         json_object_set_new(made, "causes", causes_json(property->causes));
+    if (property->known)
+        json_object_set_new(made, "known", causes_json(property->known));
     json_object_set_new(
         made, "event",
         number_if(property->count > 0 && property->first_index > 0, property->first_index));

@@ -39,27 +39,39 @@ static void read_witness(struct results_reading *reading, json_t *object,
 }
 
 #define PROPERTY_KEYS                                                                              \
-    "property", "verdict", "expected", "count", "cause", "causes", "event", "witness"
+    "property", "verdict", "expected", "count", "cause", "causes", "known", "event", "witness"
 
-/* Left out where there is one, or none. */
-static unsigned read_causes(struct results_reading *reading, json_t *object, enum cause first)
+/* Left out where there are fewer: 0 then. */
+static unsigned read_causes(struct results_reading *reading, json_t *object, const char *key,
+                            size_t at_least, const char *wanted)
 {
-    json_t *list = json_object_get(object, "causes"), *name;
+    json_t *list = json_object_get(object, key), *name;
     unsigned causes = 0;
     size_t i;
     enum cause cause;
-    if (list && json_array_size(list) < 2)
-        read_bad(reading, "causes", "wants a list of two causes or more");
+    if (list && json_array_size(list) < at_least)
+        read_bad(reading, key, wanted);
     json_array_foreach(list, i, name)
     {
         if (!json_is_string(name) || !cause_read(json_string_value(name), &cause))
-            read_bad(reading, "causes", "wants the names of causes");
+            read_bad(reading, key, "wants the names of causes");
         else
             causes |= 1u << cause;
     }
-    if (list && !(causes >> first & 1))
-        read_bad(reading, "causes", "has not the cause that \"cause\" names");
     return causes;
+}
+
+static void read_all_causes(struct results_reading *reading, json_t *object,
+                            struct result_property *property)
+{
+    const unsigned first = 1u << property->cause;
+    property->causes =
+        read_causes(reading, object, "causes", 2, "wants a list of two causes or more");
+    property->known = read_causes(reading, object, "known", 1, "wants a list of causes");
+    if (property->causes && !(property->causes & first))
+        read_bad(reading, "causes", "has not the cause that \"cause\" names");
+    if (property->known & ~(property->causes | first))
+        read_bad(reading, "known", "has a cause that the property has not");
 }
 
 static void read_property(struct results_reading *reading, json_t *object, bool is_cell,
@@ -79,7 +91,7 @@ static void read_property(struct results_reading *reading, json_t *object, bool 
     property->count = read_number(reading, object, "count");
     property->first_index = read_number_or(reading, object, "event", -1);
     property->cause = read_cause(reading, object);
-    property->causes = read_causes(reading, object, property->cause);
+    read_all_causes(reading, object, property);
     property->witness = read_texts(reading, object, "witness", &property->witness_lines);
     check_property(reading, property);
     if (is_cell)

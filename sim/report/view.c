@@ -89,8 +89,9 @@ static int severity(const struct result_row *row, const struct result_property *
     int grave = 0;
     bool is_undecided =
         property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE;
+    bool is_known = property->verdict == VERDICT_VIOLATED && property->known >> property->cause & 1;
     if (row->as_expected == AS_EXPECTED_NO && differs)
-        grave += 1000;
+        grave += is_known ? 500 : 1000; /* what is accepted is not what is wrong */
     if (row->as_expected == AS_EXPECTED_NONE && is_stated && differs && is_undecided)
         grave += 1000; /* why it is open */
     if (result_is_vacuous(row) ? property_is_exclusion(property->property)

@@ -179,8 +179,9 @@ static void count_row(const struct baseline *baseline, struct result_row *row, s
 {
     struct tally tally = {.words = all->words};
     for (int i = 0; i < row->properties_count; i++) {
-        const struct result_property *property = &row->properties[i];
+        struct result_property *property = &row->properties[i];
         unsigned failing = failing_causes(row, property);
+        property->known = 0;
         tally.fresh += row->as_expected == AS_EXPECTED_NO && is_missed(property);
         for (int cause = 0; cause < CAUSE_COUNT; cause++) {
             if (!(failing >> cause & 1))
@@ -188,6 +189,7 @@ static void count_row(const struct baseline *baseline, struct result_row *row, s
             bool is_known = has(baseline, row, property, cause);
             tally.known += is_known;
             tally.fresh += !is_known;
+            property->known |= is_known ? 1u << cause : 0;
             if (is_known)
                 continue;
             char *line = line_of(row, property, (enum cause)cause);

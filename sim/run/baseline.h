@@ -19,9 +19,9 @@ enum fail baseline_read(const char *path, bool is_new, struct baseline **baselin
                         struct failure *failure);
 void baseline_free(struct baseline *baseline); /* NULL is fine */
 
-/* Marks the rows all of whose failures are known, and says in notes how many there are, which
- * findings are new, and which known ones are gone: of those only that a run that is not a sample
- * has judged again. */
+/* Marks the causes that are known, and the rows all of whose failures are, and says in notes how
+ * many there are, which findings are new, and which known ones are gone: of those only that a run
+ * that is not a sample has judged again. */
 void baseline_apply(const struct baseline *baseline, struct results *results);
 
 /* Writes the file anew: the findings of results, and those known ones that were not judged again,

@@ -33,6 +33,7 @@ struct result_property {
     int64_t count; /* of violations; of a cell 1: its witness has one */
     enum cause cause;
     unsigned causes; /* bit enum cause, of all violations; 0: of `cause` alone */
+    unsigned known;  /* bit enum cause: those of them that a baseline accepts */
     char **witness;  /* sentences */
     int witness_lines;
     int64_t first_index; /* of the event at which it was seen, -1 or 0: not known; reports draw what
