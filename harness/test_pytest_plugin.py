@@ -224,6 +224,41 @@ def test_a_lock_of_ones_own_plays_them(project, tmp_path):
     assert "removes B's key" in done.stdout
 
 
+def first_of(done, name):
+    """The message of a failed test: what leads, and all of it."""
+    said = re.sub(r"^E   ", "", section(done, name), flags=re.M)
+    return re.search(r"^.*is violated.*$", said, re.M).group(0), said
+
+
+def test_what_makes_it_fail_leads(project):
+    """Mutual exclusion is lost by an overrun in fewer steps, and that is nobody's fault; the unlock bug fails. It leads, and the overrun
+    stands apart."""
+    (project / "test_leads.py").write_text("import picklock\n\n\ndef test_naive():\n"
+                                           "    picklock.explore('my lock.py', fault=['none', 'slow-work'], clients=2).assert_as_expected()\n")
+    done = call(project, "test_leads.py")
+    headline, said = first_of(done, "test_naive")
+    assert "release-own is violated (unlock-bug" in headline and "removes B's key" in said, said
+    others = said.partition("found, and not what fails:")[2]
+    assert "(overrun" in others and "unlock-bug" not in others and "(overrun" not in said.partition("found, and not")[0], said
+
+
+def test_what_a_scenario_does_not_state_leads(tmp_path):
+    """It states lease-exclusion and release-own as violated, and so they are; that mutual-exclusion is, too, is not expected. What it
+    states as violated and holds is told as well."""
+    text = (ROOT / "scenarios" / "expired-lease-double-delete.yaml").read_text()
+    head = text.partition("expect:")[0]
+    (tmp_path / "story.yaml").write_text(
+        head.replace("name: expired-lease-double-delete", "name: story") + "expect:\n  set-nx-ex-del: { lease-exclusion: violated, release-own: violated }\n  set-nx-px-cad: { release-own: violated }\n")
+    done = call(tmp_path, "--picklock-on", "sim")
+    assert failed(done) == {"story.yaml::set-nx-ex-del", "story.yaml::set-nx-px-cad"}, done.stdout
+    headline, said = first_of(done, "story.yaml: set-nx-ex-del")
+    assert "mutual-exclusion is violated" in headline and "not expected: the scenario does not state it" in said, said
+    others = said.partition("found, and not what fails:")[2]
+    assert "lease-exclusion" in others and "release-own" in others and "also:" not in said, said
+    missed = section(done, "story.yaml: set-nx-px-cad")
+    assert "release-own holds; the scenario says that it is violated" in missed, missed
+
+
 # --- picklock server ---
 
 

@@ -75,10 +75,31 @@ def _option_words(options):
     return words
 
 
+# Whose faults count: `--fail-on`, as results.json has it. The gravest last.
+_BLAMES = ("nobody", "deployment", "either", "scheme")
+_COUNTED = {"scheme": {"scheme", "either"}, "deployment": {"deployment", "either"}, "bug": {"scheme", "deployment", "either"},
+            "any": set(_BLAMES)}
+
+
+def _failing(row, found, blames):
+    """For which of its causes a property makes its row fail: what is not as a scenario states; else what counts, by results.json."""
+    causes = set(found.get("causes") or ([found["cause"]] if found["cause"] else []))
+    if found["verdict"] != "violated" or row["as_expected"] is not False:
+        return set()
+    if row["kind"] == "cell":
+        causes = causes if found["failed"] else set()
+    elif "fail_on" not in row:
+        causes = set() if found["expected"] == "violated" else causes
+    else:
+        causes = {cause for cause in causes if blames[cause] in _COUNTED.get(row["fail_on"], ())}
+    return set() if row.get("known") else causes - set(found.get("known", []))
+
+
 class Violation:
     """One property of one run or cell that does not hold."""
 
     def __init__(self, row, found):
+        self._row, self._found = row, found
         self.lock = row["scheme"] or row.get("worker")
         self.subject = row.get("fault") or row.get("scenario")
         self.property, self.cause, self.sentences = found["property"], found["cause"], found["witness"]
@@ -150,19 +171,45 @@ class Report:
         __tracebackhide__ = True
         bad = [row for row in self.rows if row["as_expected"] is False and not row.get("known")]
         if bad:
-            names = {(row["scheme"] or row.get("worker"), row.get("fault") or row.get("scenario")) for row in bad}
-            found = [violation for violation in self.violations if (violation.lock, violation.subject) in names]
-            raise AssertionError(self._told(found) if found else self.output)
+            found = [violation for violation in self.violations if violation._row in bad]
+            blames = _causes()
+            failing = [violation for violation in found if _failing(violation._row, violation._found, blames)]
+            raise AssertionError("\n".join([*_missed(bad), *([self._told(failing, found)] if failing else [])]) or self.output)
         if self.status != 0:
             raise AssertionError("not decided:\n" + ("\n".join(f"  {words}" for words in self.unknown) or self.output))
 
-    def _told(self, violations):
-        first = min(violations, key=lambda violation: (violation.steps or 1 << 30, violation.property))
-        others = [violation for violation in violations if violation is not first]
-        parts = [str(first), *(f"  {sentence}" for sentence in first.sentences), self.diagram(first)]
-        if others:
-            parts += ["", "also:", *(f"  {violation}" for violation in others)]
+    def _told(self, violations, others=()):
+        """The gravest of the violations, its shortest counterexample; below it the other ones; then what is there, and does not fail."""
+        blames = _causes()
+
+        def gravity(violation):
+            grave = max((_BLAMES.index(blames[cause]) for cause in violation.causes if cause in blames), default=0)
+            return -grave, violation.steps or 1 << 30, violation.property == "mutual-exclusion", violation.property
+
+        first, *more = sorted(violations, key=gravity)
+        parts = [str(first), *_not_expected(first), *(f"  {sentence}" for sentence in first.sentences), self.diagram(first)]
+        for title, listed in [("also:", more), ("found, and not what fails:", [one for one in others if one not in violations])]:
+            parts += ["", title, *(f"  {violation}" for violation in listed)] if listed else []
         return "\n".join(parts)
+
+
+def _not_expected(violation):
+    """What the scenario says instead."""
+    if violation._row["kind"] == "cell" or "fail_on" in violation._row:
+        return []
+    expected = violation._found["expected"]
+    return [f"  not expected: the scenario says {expected}" if expected else "  not expected: the scenario does not state it"]
+
+
+def _missed(rows):
+    """What scenarios state, and what did not come so, though nothing is violated: "release-own holds, the scenario says: violated"."""
+    words = []
+    for row in rows:
+        for found in row["properties"]:
+            if found["expected"] == "violated" and found["verdict"] == "holds" and "fail_on" not in row:
+                words.append(f"{row['scheme'] or row.get('worker')}, {row.get('scenario')}: {found['property']} holds; "
+                             "the scenario says that it is violated")
+    return words
 
 
 def _why_unknown(row):
@@ -172,12 +219,16 @@ def _why_unknown(row):
     return "unknown"
 
 
+def _causes():
+    """Whose fault each is."""
+    return {row["name"]: row["blame"] for row in json.loads(_call(["list", "causes", "--json"]).stdout)["causes"]}
+
+
 def _check_causes(names):
     if not names:
         return
-    listed = _call(["list", "causes", "--json"])
-    known = {row["name"] for row in json.loads(listed.stdout)["causes"]}
-    for name in sorted(names - known):
+    known = _causes()
+    for name in sorted(names - set(known)):
         raise ValueError(f"except_for: {name!r} is no cause; there are {', '.join(sorted(known))}")
 
 

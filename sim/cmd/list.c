@@ -87,13 +87,21 @@ static json_t *list_properties(struct listing *listing)
     return rows;
 }
 
+/* Whose fault it is: as --fail-on has it. */
 static json_t *list_causes(struct listing *listing)
 {
+    static const char *const blames[] = {[BLAME_NOBODY] = "nobody",
+                                         [BLAME_DEPLOYMENT] = "deployment",
+                                         [BLAME_EITHER] = "either",
+                                         [BLAME_SCHEME] = "scheme"};
     json_t *rows = json_array();
     (void)listing;
-    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
-        json_array_append_new(rows, json_pack("{s:s, s:s}", "name", cause_name((enum cause)i),
-                                              "summary", cause_words((enum cause)i)));
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+        const enum cause cause = (enum cause)i;
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:s}", "name", cause_name(cause), "summary",
+                                        cause_words(cause), "blame", blames[cause_blame(cause)]));
+    }
     return rows;
 }
 
