@@ -224,6 +224,18 @@ def test_a_lock_of_ones_own_plays_them(project, tmp_path):
     assert "removes B's key" in done.stdout
 
 
+def test_a_kept_schedule_without_its_lock_says_how_to_name_it(tmp_path):
+    """In the words of pytest: `--worker`, which the program advises, is no option there."""
+    (tmp_path / "kept.schedule").write_text(
+        "picklock schedule 1\nscheme: mine.py\nlease: 2s\nclients: A B\nservers: 1\nseed: 1\nforeign: yes\nworker: /usr/bin/python3 mine.py\n"
+        "violates: release-own\n---\nA acquires\nend\n")
+    done = call(tmp_path)
+    assert failed(done) == {"kept.schedule::replay"}, done.stdout
+    for said in ("picklock_lock in pytest.ini", "--picklock-lock", "'/usr/bin/python3 mine.py'"):
+        assert said in done.stdout, done.stdout
+    assert "--worker" not in done.stdout and "status 64" not in done.stdout
+
+
 def first_of(done, name):
     """The message of a failed test: what leads, and all of it."""
     said = re.sub(r"^E   ", "", section(done, name), flags=re.M)

@@ -121,6 +121,10 @@ class ScheduleTest(_Test):
     """A schedule is a counterexample that somebody keeps: it passes once it is none any more."""
 
     def runtest(self):
+        named = re.search(r"^worker: (.*)$", self.path.read_text(errors="replace").partition("\n---")[0], re.M)
+        if named and not _lock(self.config) and not {"worker", "scheme"} & set(_words(self.config)):
+            raise picklock.PicklockError(f"{self.path.name}: a worker plays it, and none is named. Set picklock_lock in pytest.ini, or say "
+                                         f"--picklock-lock: the schedule was found with '{named.group(1)}'")
         picklock.replay(self.path, lock=_lock(self.config), **_words(self.config)).assert_as_expected()
 
 
