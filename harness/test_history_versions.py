@@ -40,17 +40,21 @@ def test_the_same_lines_under_a_head_of_version_2(picklock, name, tmp_path):
 
 
 def test_the_page_of_examples_says_what_the_program_says(picklock):
-    """sim/docs/EXAMPLES.md: every cause that there is, each with the words of a history that has it; and those that calls and returns alone can have."""
+    """sim/docs/EXAMPLES.md: every cause that there is, each with the words of a history that has it; and those that calls and returns alone can have.
+    The sentences stand on the terminal; where others do, the command has --json."""
     page = (ROOT / "sim" / "docs" / "EXAMPLES.md").read_text()
     rows = re.findall(r"^## (Calls and returns alone: )?`([^`]+)`\n\n`picklock check ([^`]+)`: `([^`]+)` is violated\.\n\n```\n(.+?)\n```$", page, re.M | re.S)
     causes = set(re.findall(r'^CAUSE\(\w+, "([a-z-]+)"', (ROOT / "sim" / "checks" / "causes.def").read_text(), re.M)) - {"none"}
     assert len(rows) == page.count("\n## ") and {cause for alone, cause, *_ in rows if not alone} == causes and len(causes) > 20
     assert {cause for alone, cause, *_ in rows if alone} == {"bug-or-loss", "fence-disorder", "late-grant", "overrun", "untrue-answer"}
     for _, cause, words, property_name, witness in rows:
-        path, *options = words.split()
+        is_json, (path, *options) = words.endswith(" --json -"), words.removesuffix(" --json -").split()
         found, = (found for found in json.loads(picklock("check", ROOT / path, *options, "--json", "-").out)["results"][0]["properties"]
                   if found["property"] == property_name)
         assert (found["cause"], found["verdict"], found["witness"]) == (cause, "violated", witness.split("\n")), words
+        told = " ".join(picklock("check", ROOT / path, *options).out.split())
+        shown = " ".join(f"{property_name} is violated ({cause}) {witness}".split())
+        assert (shown in told) != is_json, f"{words}: {told}"
 
 
 # --- version 2: a foreign lock whose release script deletes whatever is there; its holds were inferred from the wire ---
