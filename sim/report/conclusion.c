@@ -25,9 +25,9 @@ static bool is_sooner(const struct result_row *row, const struct result_property
 enum counted_as { FAILURE, ACCEPTED, NOT_COUNTED, PART_COUNT };
 
 static enum counted_as part_of(const struct result_row *row, const struct result_property *property,
-                               int cause)
+                               enum cause cause)
 {
-    if (!fail_on_counts(row->fail_on, 1u << cause_blame((enum cause)cause)))
+    if (!fail_on_counts(row->fail_on, 1u << cause_blame(cause)))
         return NOT_COUNTED;
     return row->is_known || property->known >> cause & 1 ? ACCEPTED : FAILURE;
 }
@@ -51,7 +51,7 @@ static unsigned told_causes(const struct result_row *row, const struct result_pr
     if (part_of(row, property, property->cause) != ACCEPTED)
         return told;
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
-        if (property->causes >> i & 1 && part_of(row, property, i) == FAILURE)
+        if (property->causes >> i & 1 && part_of(row, property, (enum cause)i) == FAILURE)
             told |= 1u << i;
     return told;
 }
@@ -69,7 +69,7 @@ static void note_row(struct concluded_cause found[PART_COUNT][CAUSE_COUNT],
         for (int cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
             if (!(told >> cause & 1))
                 continue;
-            const enum counted_as part = part_of(row, property, cause);
+            const enum counted_as part = part_of(row, property, (enum cause)cause);
             note_cause(&found[part][cause], row, property, !is_counted[part][cause]);
             is_counted[part][cause] = true;
         }
