@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import termios
 import threading
 import time
@@ -286,16 +287,17 @@ def until(condition, what):
 def server(*options, program="redis-server"):
     """A redis-server of the test's own; ends with the block."""
     port = free_port()
-    process = subprocess.Popen(
-        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
-         "no", "--dbfilename", "none.rdb", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),
-              "the server answers")
-        yield port
-    finally:
-        process.kill()
-        process.wait()
+    with tempfile.TemporaryDirectory() as folder:  # where a replica leaves what it was sent
+        process = subprocess.Popen(
+            [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+             "no", *options], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            until(lambda: ask(port, "PING") in ("PONG", "NOAUTH Authentication required."),
+                  "the server answers")
+            yield port
+        finally:
+            process.kill()
+            process.wait()
 
 
 # --- the proxy ---

@@ -28,7 +28,7 @@ def redis(tmp_path_factory):
     for _ in range(20):
         port = free_port()
         process = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
-                                    "--appendonly", "no", "--dbfilename", "none.rdb"], stdout=subprocess.DEVNULL)
+                                    "--appendonly", "no"], cwd=tmp_path_factory.mktemp("redis"), stdout=subprocess.DEVNULL)
         end = time.monotonic() + PATIENCE_S
         while process.poll() is None and time.monotonic() < end:
             with contextlib.suppress(OSError), connect(port) as sock:
