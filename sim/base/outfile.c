@@ -274,6 +274,23 @@ enum fail outfile_check(const char *path, struct failure *failure)
     return fail == FAIL_INPUT ? fail : FAIL_NONE;
 }
 
+enum fail outfile_clear(const char *path, struct failure *failure)
+{
+    struct stat about;
+    if (!strcmp(path, "-") || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
+        access(path, W_OK) != 0)
+        return FAIL_NONE;
+    char *target = realpath(path, NULL);
+    const bool is_gone = target && (unlink(target) == 0 || errno == ENOENT);
+    const int error = errno;
+    free(target);
+    if (is_gone)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT,
+                       "%s: what an earlier run left there cannot be removed: %s", path,
+                       strerror(error));
+}
+
 /* Everything to the file and, where it can be, to the disk; then it may have a name. */
 static void settle(struct outfile *file, bool is_given_up)
 {

@@ -30,6 +30,11 @@ bool outfile_is_same(const char *one, const char *other);
  * device or a pipe is not opened. FAIL_INPUT as of outfile_open(). */
 enum fail outfile_check(const char *path, struct failure *failure);
 
+/* Removes the file at path (borrowed; of a link the one behind it), so that nobody takes what is
+ * there for what is still to be written. Only a regular file that outfile_open() would replace.
+ * FAIL_INPUT: it cannot be removed. */
+enum fail outfile_clear(const char *path, struct failure *failure);
+
 /* Opens path (borrowed). FAIL_INPUT when the path is wrong or may not be written (no such folder, a
  * folder, no right); FAIL_INTERNAL for the rest (disk full, no descriptor). On failure there is
  * nothing to shut. */

@@ -1,5 +1,6 @@
 /* convert.c - `picklock convert`: a history in the format of another tool. */
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/source_args.h"
 
 #include "base/outfile.h"
@@ -72,9 +73,8 @@ int cmd_convert(int argc, char **argv)
     if (!to)
         return cmd_refuse("convert wants --to knossos, porcupine or perfetto");
     const char *path = source_path(argv[1]);
-    if (strcmp(out, "-") != 0 && outfile_is_same(path, out))
-        return cmd_refuse("%s would be replaced by what it is converted to", path);
     if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure) ||
+        output_clear(out, &(struct inputs){argv + 1, 1}, &failure) ||
         convert(path, &source, rules, out, &failure))
         return cmd_failed(&failure);
     return FAIL_NONE;

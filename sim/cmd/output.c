@@ -231,7 +231,23 @@ enum fail output_open(struct output *output, struct results *results, struct fai
     return check_places(output, failure);
 }
 
-enum fail output_check(const struct output *output, struct failure *failure)
+/* Would what is written to path replace what is read? */
+static enum fail check_spares(const char *path, const struct inputs *inputs,
+                              struct failure *failure)
+{
+    for (int i = 0; i < inputs->count && strcmp(path, "-") != 0; i++)
+        if (outfile_is_same(path, strcmp(inputs->paths[i], "-") ? inputs->paths[i] : "/dev/stdin"))
+            return failure_set(failure, FAIL_INPUT, "%s is read, and would be replaced by a result",
+                               path);
+    return FAIL_NONE;
+}
+
+enum fail output_clear(const char *path, const struct inputs *inputs, struct failure *failure)
+{
+    return check_spares(path, inputs, failure) ? FAIL_INPUT : outfile_clear(path, failure);
+}
+
+static enum fail check_differ(const struct output *output, struct failure *failure)
 {
     for (int i = 0; i < FORMAT_COUNT; i++)
         for (int k = i + 1; k < FORMAT_COUNT; k++) {
@@ -242,6 +258,30 @@ enum fail output_check(const struct output *output, struct failure *failure)
                                    report_option((enum format)i), report_option((enum format)k),
                                    strcmp(other, "-") == 0 ? "stdout" : other);
         }
+    return FAIL_NONE;
+}
+
+/* Nothing is removed before it is known that all may be. */
+static enum fail clear_places(const struct output *output, const struct inputs *inputs,
+                              struct failure *failure)
+{
+    const struct inputs baseline = {.paths = (char *const *)&output->baseline_path,
+                                    .count = output->baseline_path != NULL};
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < FORMAT_COUNT && !fail; i++)
+        if (output->files[i] && !(fail = check_spares(output->files[i], inputs, failure)))
+            fail = check_spares(output->files[i], &baseline, failure);
+    for (int i = 0; i < FORMAT_COUNT && !fail; i++)
+        if (output->files[i])
+            fail = outfile_clear(output->files[i], failure);
+    return fail;
+}
+
+enum fail output_check(const struct output *output, const struct inputs *inputs,
+                       struct failure *failure)
+{
+    if (check_differ(output, failure))
+        return failure->code;
     if (heartbeat_read(output->progress, failure))
         return failure->code;
     if (output->updates_baseline && !output->baseline_path)
@@ -249,7 +289,7 @@ enum fail output_check(const struct output *output, struct failure *failure)
     if (output->wants_timeline && output_takes_stdout(output))
         return failure_set(failure, FAIL_INPUT,
                            "--timeline prints on stdout: only one thing can go there");
-    return check_baseline(output, failure);
+    return check_baseline(output, failure) ? failure->code : clear_places(output, inputs, failure);
 }
 
 /* The failure stays that of the first. */

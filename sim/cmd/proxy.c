@@ -1,6 +1,6 @@
 /* proxy.c - `picklock proxy`: the fault proxy on its own. */
 #include "cmd/cmd.h"
-#include "cmd/options.h"
+#include "cmd/output.h"
 
 #include "base/memory.h"
 #include "proxy/standalone.h"
@@ -244,6 +244,8 @@ int cmd_proxy(int argc, char **argv)
         return cmd_refuse("--history FILE and --key GLOB go together, without --toxiproxy-api");
     if (check_tls(&options, toxiproxy.api))
         return FAIL_INPUT;
+    if (history.path && output_clear(history.path, &(struct inputs){0}, &failure))
+        return cmd_failed(&failure);
     enum fail fail = toxiproxy.api ? serve_toxiproxy(&toxiproxy, &options, &failure)
                                    : serve_plain(&options, &history, &failure);
     return fail ? cmd_failed(&failure) : FAIL_NONE;

@@ -81,6 +81,23 @@ static bool has_file(const struct output *output)
     return false;
 }
 
+/* A result that is read is not written over. */
+static enum fail check_output(const struct output *output, char *const *folders, int count,
+                              const char *old, struct failure *failure)
+{
+    char **paths = memory_new((size_t)count + 1, sizeof *paths);
+    struct inputs inputs = {.paths = paths};
+    for (int i = 0; i < count; i++)
+        paths[inputs.count++] = memory_format("%s/%s", folders[i], report_file(FORMAT_JSON));
+    if (old)
+        paths[inputs.count++] = memory_format("%s/%s", old, report_file(FORMAT_JSON));
+    const enum fail fail = output_check(output, &inputs, failure);
+    while (inputs.count > 0)
+        free(paths[--inputs.count]);
+    free(paths);
+    return fail;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct failure failure = {0};
@@ -101,7 +118,7 @@ int cmd_report(int argc, char **argv)
         return cmd_refuse("report wants one run folder or more, such as reports/runs/latest");
     if ((choice.scenario || choice.scheme) && !output.wants_timeline)
         return cmd_refuse("--scenario and --scheme go with --timeline");
-    if (output_check(&output, &failure))
+    if (check_output(&output, argv + 1, operands, old, &failure))
         return cmd_failed(&failure);
     choice.run_folder = argv[1];
     enum fail fail = report_merge(argv + 1, operands, &results, &failure);

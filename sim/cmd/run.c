@@ -55,7 +55,7 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands, failure))
         return failure->code;
     runner->seed = (uint64_t)options->seed;
-    if (output_check(&options->output, failure))
+    if (output_check(&options->output, &(struct inputs){argv + 1, options->operands}, failure))
         return failure->code;
     return run_choices_read(&options->choices, runner, &options->live, failure);
 }

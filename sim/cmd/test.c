@@ -85,8 +85,8 @@ static int test_once(struct once_options *options)
 }
 
 /* What goes with one of the two alone. */
-static enum fail check(const struct test_lock *test, bool is_once, int64_t servers, int operands,
-                       struct failure *failure)
+static enum fail check(const struct test_lock *test, bool is_once, int64_t servers,
+                       const struct inputs *inputs, struct failure *failure)
 {
     bool has_files = test->output.out || test->output.baseline_path;
     for (int i = 0; i < FORMAT_COUNT; i++)
@@ -94,12 +94,12 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
     const struct {
         const char *name;
         bool is_given;
-    } others[] = {{"a scenario", operands > 1},     {"--fault", test->fault},
-                  {"--clients", test->clients},     {"--rounds", test->rounds},
-                  {"--budget", test->budget_us},    {"--fail-on", test->fail_on},
-                  {"--depends", test->depends},     {"--no-cache", test->no_cache},
-                  {"--no-extend", test->no_extend}, {"a report or a baseline", has_files}};
-    if (operands < 1)
+    } others[] = {{"a scenario", inputs->count > 1}, {"--fault", test->fault},
+                  {"--clients", test->clients},      {"--rounds", test->rounds},
+                  {"--budget", test->budget_us},     {"--fail-on", test->fail_on},
+                  {"--depends", test->depends},      {"--no-cache", test->no_cache},
+                  {"--no-extend", test->no_extend},  {"a report or a baseline", has_files}};
+    if (inputs->count < 1)
         return failure_set(failure, FAIL_INPUT,
                            "test wants one command, in quotes: 'python3 my_lock.py'");
     for (size_t i = 0; is_once && i < sizeof others / sizeof *others; i++)
@@ -110,7 +110,7 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
                                others[i].name);
     if (!is_once && servers)
         return failure_set(failure, FAIL_INPUT, "--servers goes with --once");
-    return output_check(&test->output, failure);
+    return output_check(&test->output, inputs, failure);
 }
 
 int cmd_test(int argc, char **argv)
@@ -139,7 +139,7 @@ int cmd_test(int argc, char **argv)
         OUTPUT_ROWS(test.output),
     };
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||
-        check(&test, is_once, servers, operands, &failure))
+        check(&test, is_once, servers, &(struct inputs){argv + 1, operands}, &failure))
         return cmd_failed(&failure);
     if (is_once) {
         struct once_options options = {.command = argv[1],

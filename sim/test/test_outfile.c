@@ -172,6 +172,28 @@ static void an_abandoned_file_leaves_the_old_one(void **state)
     free(path);
 }
 
+/* Of a link the file behind it goes; what cannot be replaced, or is no file, stays. */
+static void an_old_file_is_cleared(void **state)
+{
+    (void)state;
+    struct failure failure;
+    char *path = path_of("a.json"), *link = path_of("link.json"), *pipe = path_of("pipe");
+    write_file(path, "old\n");
+    assert_int_equal(symlink("a.json", link), 0);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(outfile_clear(link, &failure), FAIL_NONE);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(outfile_clear(link, &failure), FAIL_NONE); /* there is nothing any more */
+    assert_int_equal(outfile_clear(pipe, &failure), FAIL_NONE);
+    assert_int_equal(outfile_clear(folder, &failure), FAIL_NONE);
+    assert_int_equal(outfile_clear("/dev/null", &failure), FAIL_NONE);
+    assert_int_equal(outfile_clear("-", &failure), FAIL_NONE);
+    assert_int_equal(entries(0), 2);
+    free(path);
+    free(link);
+    free(pipe);
+}
+
 static void a_link_keeps_its_file(void **state)
 {
     (void)state;
@@ -322,6 +344,7 @@ int main(void)
         TEST(a_killed_writer_leaves_nothing),
         TEST(a_named_pipe_is_not_waited_for),
         TEST(an_abandoned_file_leaves_the_old_one),
+        TEST(an_old_file_is_cleared),
         TEST(a_link_keeps_its_file),
         TEST(a_link_that_leads_nowhere_yet_is_written_through),
         TEST(new_files_follow_the_umask),
