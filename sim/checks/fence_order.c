@@ -39,6 +39,7 @@ struct lock_fences {
 
 struct fence_order {
     bool saw_fence, saw_write, saw_fenced_write;
+    bool is_impossible; /* a number went back where no server can have forgotten it */
     struct lock_fences locks[];
 };
 
@@ -81,6 +82,19 @@ static void forget(struct lock_fences *lock, const struct event *event)
     lock->newest.grant = NO_INDEX;
 }
 
+/* What no fault made, in a history that tells of all who write, no server has forgotten: then it
+ * answered what none can. */
+static bool is_forgotten(struct monitor *monitor, const struct lock_fences *lock,
+                         const struct key_effect *effect)
+{
+    struct fence_order *self = monitor->state;
+    if (!monitor->ledger->is_closed || lock->forgot_index != NO_INDEX ||
+        effect->before == BEFORE_ABSENT)
+        return true;
+    self->is_impossible = true;
+    return false;
+}
+
 /* The history says so itself. */
 static void restarted(struct lock_fences *lock, const struct event *event)
 {
@@ -100,8 +114,10 @@ static bool counts(const struct key_effect *effect)
 }
 
 /* The next fencing token of that server. */
-static void counted(struct lock_fences *lock, const struct event *event)
+static void counted(struct monitor *monitor, const struct event *event)
 {
+    struct fence_order *self = monitor->state;
+    struct lock_fences *lock = &self->locks[event->lock];
     if (!change_may_be_on(event, KEY_FENCE))
         return;
     const struct key_effect effect = change_on(event, KEY_FENCE);
@@ -110,7 +126,8 @@ static void counted(struct lock_fences *lock, const struct event *event)
     lock->has_reset |= change_is_any(&effect) && !is_count;
     if (!is_count || number <= 0 || lock->has_reset)
         return;
-    if (!goes_back(&lock->counted[event->server], event, number, number - 1))
+    if (!goes_back(&lock->counted[event->server], event, number, number - 1) ||
+        !is_forgotten(monitor, lock, &effect))
         return;
     lock->is_counted_anew = true;
     forget(lock, event);
@@ -241,7 +258,8 @@ static void written(struct monitor *monitor, const struct event *event,
         return;
     }
     if (is_fenced && is_accepted &&
-        goes_back(&self->locks[event->lock].accepted[event->server], event, fence, fence))
+        goes_back(&self->locks[event->lock].accepted[event->server], event, fence, fence) &&
+        is_forgotten(monitor, &self->locks[event->lock], effect))
         forget(&self->locks[event->lock], event);
     int64_t grant = ledger_owned_index(ledger, event->client, event->attempt);
     if (grant == NO_INDEX)
@@ -266,7 +284,7 @@ static void event(struct monitor *monitor, const struct event *event)
 {
     struct fence_order *self = monitor->state;
     if (event->kind == EVENT_EXECUTE && event->server >= 0)
-        counted(&self->locks[event->lock], event);
+        counted(monitor, event);
     if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_RESOURCE)) {
         const struct key_effect effect = change_on(event, KEY_RESOURCE);
         written(monitor, event, &effect);
@@ -291,6 +309,10 @@ static const char *unproved(const struct monitor *monitor)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct fence_order *self = monitor->state;
+    if (self->is_impossible)
+        return "the counter of the fencing tokens, or the resource, went back, and no server "
+               "forgot "
+               "its keys: no server can have answered so to which nobody else writes";
     if (ledger->scheme || self->saw_fence || self->saw_fenced_write ||
         !ledger_promises(ledger, PROMISE_FENCE))
         return NULL;

@@ -134,6 +134,92 @@ static void a_counter_that_a_restart_forgot_is_the_deployments(void **state)
     story_free(story);
 }
 
+static void counts_token(struct story *story, int client, int64_t number)
+{
+    executes(story, client, OP_ACQUIRE, (struct command){.verb = VERB_INCR, .key = KEY_FENCE},
+             INTEGER(number));
+}
+
+/* B's token is A's again, or a lower one, and INCR said so. No server forgot anything: where nobody
+ * else writes, that is no loss; where somebody may, a server that is not seen may have forgotten. A
+ * restart explains it anywhere. */
+static void a_token_that_is_told_again_is_a_loss_only_where_there_can_be_one(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 8; how++) {
+        const bool is_closed = how & 1, has_restart = how & 2, is_wrong = how < 4 || has_restart;
+        struct story *story = story_new(&minting, 1, 300);
+        checks_free(story->checks);
+        story->head.is_closed = is_closed;
+        story->checks = checks_new_for(&story->head, &minting);
+        is_granted(story, A);
+        counts_token(story, A, 5);
+        is_told(story, A, 5);
+        releases(story, A, 1);
+        if (has_restart)
+            strikes(story, "restart-empty", -1, 0, 0);
+        is_granted(story, B);
+        counts_token(story, B, is_wrong ? 5 - (how & 4) : 6);
+        is_told(story, B, is_wrong ? 5 - (how & 4) : 6);
+        ends(story);
+        if (is_wrong)
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1,
+                            is_closed && !has_restart ? CAUSE_FENCE_DISORDER : CAUSE_LOST_GRANT);
+        else
+            assert_holds(story, PROPERTY_FENCE_ORDER);
+        story_free(story);
+    }
+}
+
+/* The number that went back is nobody's token: nothing is out of order, and nothing is proved. */
+static void a_counter_that_goes_back_where_nobody_else_writes_proves_nothing(void **state)
+{
+    (void)state;
+    for (int is_closed = 0; is_closed <= 1; is_closed++) {
+        struct story *story = story_new(&minting, 1, 300);
+        checks_free(story->checks);
+        story->head.is_closed = is_closed;
+        story->checks = checks_new_for(&story->head, &minting);
+        is_granted(story, A);
+        counts_token(story, A, 5);
+        is_told(story, A, 5);
+        calls(story, B, OP_ACQUIRE);
+        counts_token(story, B, 5);
+        returns(story, B, OP_ACQUIRE, RESULT_FAILED);
+        ends(story);
+        assert_verdict(story, PROPERTY_FENCE_ORDER, is_closed ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+        if (is_closed)
+            assert_says(&story->findings[PROPERTY_FENCE_ORDER], "no server forgot its keys");
+        story_free(story);
+    }
+}
+
+/* B, newer, has written; then the resource takes A's smaller token, which no server does that has
+ * forgotten nothing. */
+static void a_smaller_token_that_is_taken_is_a_stale_write_where_nothing_was_forgotten(void **state)
+{
+    (void)state;
+    for (int is_closed = 0; is_closed <= 1; is_closed++) {
+        struct story *story = story_new(&minting, 1, 300);
+        checks_free(story->checks);
+        story->head.is_closed = is_closed;
+        story->checks = checks_new_for(&story->head, &minting);
+        is_granted(story, A);
+        is_told(story, A, 1);
+        at(story, 310);
+        is_granted(story, B);
+        is_told(story, B, 2);
+        writes(story, B, 2, INTEGER(1));
+        writes(story, A, 1, INTEGER(1));
+        ends(story);
+        if (is_closed)
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_STALE_WRITE);
+        else
+            assert_holds(story, PROPERTY_FENCE_ORDER);
+        story_free(story);
+    }
+}
+
 /* --- no-lost-update --- */
 
 static void counts(struct story *story, int client, int64_t value)
@@ -316,6 +402,10 @@ int main(void)
         cmocka_unit_test(without_a_fence_a_stale_write_is_accepted),
         cmocka_unit_test(who_has_his_lock_again_writes_nothing_stale),
         cmocka_unit_test(a_counter_that_a_restart_forgot_is_the_deployments),
+        cmocka_unit_test(a_token_that_is_told_again_is_a_loss_only_where_there_can_be_one),
+        cmocka_unit_test(a_counter_that_goes_back_where_nobody_else_writes_proves_nothing),
+        cmocka_unit_test(
+            a_smaller_token_that_is_taken_is_a_stale_write_where_nothing_was_forgotten),
         cmocka_unit_test(an_overlap_that_loses_an_update_gives_it_its_cause),
         cmocka_unit_test(sections_one_after_the_other_lose_nothing),
         cmocka_unit_test(what_another_server_forgets_is_not_the_counter),
