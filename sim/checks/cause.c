@@ -267,11 +267,10 @@ struct pair pair_judge(const struct ledger *ledger, int client, int other)
                         .second = is_in_order ? other : client,
                         .cause = CAUSE_ACQUIRE_BUG,
                         .server = NOBODY};
-    bool is_found = find_end(ledger, &pair);
+    bool is_found = find_end(ledger, &pair) || find_untold(ledger, &pair);
     if (!is_found && ledger->quorum > 1)
         pair.cause = CAUSE_SPLIT_GRANT;
-    else if (!is_found && !find_untold(ledger, &pair) &&
-             ledger->clients[pair.second].owned_index == NO_INDEX)
+    else if (!is_found && ledger->clients[pair.second].owned_index == NO_INDEX)
         find_loss(ledger, &pair);
     if (ledger->clients[pair.first].is_late || ledger->clients[pair.second].is_late)
         pair.cause = CAUSE_LATE_GRANT;

@@ -1,5 +1,5 @@
 /* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine;
- * "granted", of a foreign lock, that a server granted it, and "extended" that one extended it.
+ * "granted" that a server granted it, and "extended", of a foreign lock, that one extended it.
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
@@ -157,13 +157,21 @@ static const struct grant *old_lease(const struct ledger *ledger, int number)
     return old;
 }
 
-/* What its commands did is all that makes a lock its own, whatever it says. Of our own schemes the
- * explorer knows nothing of the kind. */
+/* Is it known by now what the servers did for that acquire? Of a scheme that is all or nothing; a
+ * foreign program may have asked nobody. */
+static bool is_seen(const struct ledger *ledger, int number)
+{
+    const struct ledger_client *client = &ledger->clients[number];
+    return ledger->locks[client->lock].waiting_count == 0 &&
+           (!ledger->scheme || client->answered_us != NEVER_US);
+}
+
+/* What its commands did is all that makes a lock its own, whatever it says. */
 static void judge_granted(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     const char *name = client_name(ledger, event->client);
-    if (ledger->scheme || event->is_inferred)
+    if (event->is_inferred || !is_seen(ledger, event->client))
         return;
     const struct grant *old = old_lease(ledger, event->client);
     if ((!old && !pair_is_untold(ledger, event->client)) ||

@@ -63,6 +63,8 @@ static void a_client_is_never_taken_to_delete_before_it_set(void **state)
     ends(story);
     assert_holds(story, PROPERTY_RELEASE_OWN);
     assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+    assert_holds(story,
+                 PROPERTY_TRUTHFUL); /* when it was told, its SET was still to be explained */
     story_free(story);
 }
 

@@ -222,6 +222,26 @@ static void one_of_three_is_no_majority_whatever_servers_lose(void **state)
     }
 }
 
+/* B is told so on no server's word: A's majority has nothing to do with it. */
+static void who_was_granted_nothing_was_told_an_untruth(void **state)
+{
+    (void)state;
+    for (int is_first = 0; is_first <= 1; is_first++) {
+        struct story *story = story_new(&majority, 3, 300);
+        asks(story, A, 0x7);
+        if (!is_first)
+            tells(story, A);
+        asks(story, B, 0);
+        tells(story, B);
+        if (is_first)
+            tells(story, A);
+        assert_blames(story, CAUSE_UNTRUE_ANSWER, BLAME_SCHEME);
+        assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Untrue answer to B.");
+        story_free(story);
+    }
+}
+
 static void a_grant_that_comes_behind_the_answer_is_no_vote(void **state)
 {
     (void)state;
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(who_had_a_majority_first_may_have_come_second_where_it_was_decided),
         cmocka_unit_test(a_lock_expires_when_the_clock_is_stepped_past_it),
         cmocka_unit_test(one_of_three_is_no_majority_whatever_servers_lose),
+        cmocka_unit_test(who_was_granted_nothing_was_told_an_untruth),
         cmocka_unit_test(a_grant_that_comes_behind_the_answer_is_no_vote),
         cmocka_unit_test(a_grant_that_is_made_again_was_a_vote_before),
         cmocka_unit_test(a_grant_that_a_replica_brings_back_was_lost_before),

@@ -92,6 +92,28 @@ static struct story *told_by_the_second(const char *fault)
     return story;
 }
 
+/* A "refused" of a recorded run that was turned into "granted": A is dead, or has released when B
+ * is told, so that no two hold at once. */
+static void granted_by_no_server_is_untrue(void **state)
+{
+    (void)state;
+    for (int is_dead = 0; is_dead <= 1; is_dead++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        calls(story, B, OP_ACQUIRE);
+        executes(story, B, OP_ACQUIRE, set(story, B), NIL);
+        if (is_dead)
+            crashes(story, A);
+        else
+            releases(story, A, 1);
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        assert_says(&story->findings[PROPERTY_TRUTHFUL], "no server had granted it");
+        story_free(story);
+    }
+}
+
 static void not_mine_of_what_its_own_library_sent_again_is_untrue(void **state)
 {
     (void)state;
@@ -299,6 +321,7 @@ int main(void)
         cmocka_unit_test(refused_by_what_a_lost_reply_has_left_is_nobodys_fault),
         cmocka_unit_test(refused_by_what_the_scheme_has_left_is_its_fault),
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
+        cmocka_unit_test(granted_by_no_server_is_untrue),
         cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
         cmocka_unit_test(not_mine_of_a_key_that_a_fast_clock_has_taken_is_true),
         cmocka_unit_test(what_comes_back_behind_a_release_is_no_untruth),
