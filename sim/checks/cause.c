@@ -26,11 +26,11 @@ static enum cause taken_cause(const struct ledger *ledger, const struct grant *g
     return CAUSE_ACQUIRE_BUG;
 }
 
-/* "EXPIRE k 0" deletes. */
+/* "EXPIRE k 0" deletes, and so does a script that extends by nothing. */
 static bool has_set_no_time(const struct grant *grant)
 {
     return grant->by.client == grant->client && grant->by.attempt == grant->attempt &&
-           grant->by.wanted == EFFECT_EXPIRE;
+           (grant->by.wanted == EFFECT_EXPIRE || grant->by.op == OP_EXTEND);
 }
 
 enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)

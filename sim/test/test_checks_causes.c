@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "checks/finding.h"
-#include "test/story.h"
+#include "test/foreign_story.h"
 
 /* --- servers --- */
 
@@ -155,6 +155,30 @@ static void a_time_to_live_below_the_lease_is_the_schemes_fault(void **state)
         ends(story);
         assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_SHORT_TTL);
         assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "(A,B): Short time to live in A.");
+        story_free(story);
+    }
+}
+
+/* Nor does a script that extends by nothing: what it did says no unit. Deleted by its own release,
+ * the key is not the extend's doing. */
+static void an_extend_that_deletes_its_own_key_is_no_release(void **state)
+{
+    (void)state;
+    for (enum operation op = OP_RELEASE; op <= OP_EXTEND; op++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        if (op == OP_EXTEND)
+            calls(story, A, OP_EXTEND);
+        runs(story, A, op, deleted(A));
+        takes(story, B);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1,
+                        op == OP_EXTEND ? CAUSE_SHORT_TTL : CAUSE_UNLOCK_BUG);
+        if (op == OP_EXTEND) {
+            assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION], "it removed A's lock");
+            assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION],
+                        "(A,B): Short time to live in A.");
+        }
         story_free(story);
     }
 }
@@ -398,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_runs_fast_is_an_early_expiry),
         cmocka_unit_test(a_clock_jump_is_an_early_expiry),
         cmocka_unit_test(a_time_to_live_below_the_lease_is_the_schemes_fault),
+        cmocka_unit_test(an_extend_that_deletes_its_own_key_is_no_release),
         cmocka_unit_test(a_whole_lease_that_is_cut_is_not_a_short_one),
         cmocka_unit_test(a_set_over_a_live_key_is_an_acquire_bug),
         cmocka_unit_test(a_chain_names_its_links),
