@@ -415,7 +415,7 @@ struct exchange *connection_send(struct connection *connection, void *owner,
     if (connection->endpoint->direct_port)
         exchange_goes_directly(exchange, length);
     for (int i = 0; i < exchange->requests; i++) {
-        size_t one = request_length(bytes + sent);
+        size_t one = exchange->requests == 1 ? length : request_length(bytes + sent);
         /* Fails only on a connection that is ending: then its end tells the owner. */
         if (connection->async)
             (void)redisAsyncFormattedCommand(connection->async, reply_heard, exchange, bytes + sent,

@@ -71,6 +71,7 @@ struct endpoint {
     int expiry_s;            /* of what locks guard, on somebody else's server; 0: none */
     struct proxy *proxy;
     struct connection **by_port; /* of the client's end */
+    redisReader *reader;         /* of replies at the proxy; NULL: none yet */
     int direct_port; /* clients connect to the server there, without the proxy; 0: through it */
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */

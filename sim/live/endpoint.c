@@ -65,15 +65,19 @@ static struct reply decode(const struct exchange *exchange)
     return command_decode(exchange->command.verb, rows, (size_t)replies);
 }
 
-static redisReply *parse(const char *bytes, size_t length)
+/* One whole reply. The reader is used again as long as it reads. */
+static redisReply *parse(struct endpoint *endpoint, const char *bytes, size_t length)
 {
     void *reply = NULL;
-    redisReader *reader = redisReaderCreate();
-    if (!reader || redisReaderFeed(reader, bytes, length) != REDIS_OK ||
-        redisReaderGetReply(reader, &reply) != REDIS_OK)
-        reply = NULL;
-    redisReaderFree(reader);
-    return reply;
+    if (!endpoint->reader)
+        endpoint->reader = redisReaderCreate();
+    if (endpoint->reader && redisReaderFeed(endpoint->reader, bytes, length) == REDIS_OK &&
+        redisReaderGetReply(endpoint->reader, &reply) == REDIS_OK && reply)
+        return reply;
+    if (endpoint->reader)
+        redisReaderFree(endpoint->reader);
+    endpoint->reader = NULL;
+    return NULL;
 }
 
 /* --- the proxy's hooks; a link without a connection is nobody's: all passes --- */
@@ -219,7 +223,7 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
         return PROXY_PASS;
     }
     exchange->at_proxy[exchange->answered] = NULL;
-    exchange->replies[exchange->answered] = parse(bytes, length);
+    exchange->replies[exchange->answered] = parse(connection->endpoint, bytes, length);
     if (!exchange->replies[exchange->answered])
         return PROXY_PASS; /* cannot be: the proxy has framed it */
     /* The last one is held for all of them: the client acts when it has them all. */
@@ -419,4 +423,7 @@ void endpoint_free(struct endpoint *endpoint)
     assert(endpoint->connections == 0);
     free(endpoint->by_port);
     endpoint->by_port = NULL;
+    if (endpoint->reader)
+        redisReaderFree(endpoint->reader);
+    endpoint->reader = NULL;
 }

@@ -26,11 +26,32 @@ static void put(struct request_writer *writer, const char *bytes, size_t length)
     writer->length += length;
 }
 
+enum { DIGITS_MAX = 20 }; /* of any int64_t, its sign included */
+
+/* Its digits, without a zero behind them; returns how many. For each command several are written,
+ * and a general format costs more than all else of it. */
+static size_t print_integer(int64_t integer, char text[DIGITS_MAX])
+{
+    char digits[DIGITS_MAX];
+    uint64_t left = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
+    size_t at = DIGITS_MAX;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left);
+    if (integer < 0)
+        digits[--at] = '-';
+    memcpy(text, digits + at, DIGITS_MAX - at);
+    return DIGITS_MAX - at;
+}
+
 static void put_header(struct request_writer *writer, char type, size_t count)
 {
-    char header[32];
-    int length = snprintf(header, sizeof header, "%c%zu\r\n", type, count);
-    put(writer, header, (size_t)length);
+    char digits[DIGITS_MAX];
+    const size_t length = print_integer((int64_t)count, digits);
+    put(writer, &type, 1);
+    put(writer, digits, length);
+    put(writer, "\r\n", 2);
 }
 
 static void put_bulk(struct request_writer *writer, const char *text, size_t length)
@@ -47,9 +68,8 @@ static void put_text(struct request_writer *writer, const char *text)
 
 static void put_integer(struct request_writer *writer, int64_t integer)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)integer);
-    put_text(writer, text);
+    char digits[DIGITS_MAX];
+    put_bulk(writer, digits, print_integer(integer, digits));
 }
 
 static void put_value(struct request_writer *writer, int64_t value)
@@ -63,9 +83,12 @@ static void put_value(struct request_writer *writer, int64_t value)
 
 static void put_key(struct request_writer *writer, const char *prefix, enum key key)
 {
-    char text[KEY_PREFIX_MAX + 32];
-    snprintf(text, sizeof text, "%s%s", prefix, key_name(key));
-    put_text(writer, text);
+    const char *name = key_name(key);
+    const size_t before = strlen(prefix), length = strlen(name);
+    put_header(writer, '$', before + length);
+    put(writer, prefix, before);
+    put(writer, name, length);
+    put(writer, "\r\n", 2);
 }
 
 static void put_word(struct request_writer *writer, const struct command *command,
@@ -270,14 +293,14 @@ int64_t command_value(const char *text, size_t length)
 {
     if (length == 0)
         return VALUE_EMPTY;
-    char digits[24], again[24];
+    char digits[DIGITS_MAX + 1], again[DIGITS_MAX];
     if (length < sizeof digits) {
         memcpy(digits, text, length);
         digits[length] = '\0';
         /* Only what prints back to the same bytes is a number: "007" and "+7" are other values. */
-        long long number = strtoll(digits, NULL, 10);
-        snprintf(again, sizeof again, "%lld", number);
-        if (strlen(again) == length && memcmp(again, text, length) == 0 && number > VALUE_EMPTY)
+        const long long number = strtoll(digits, NULL, 10);
+        if (print_integer(number, again) == length && memcmp(again, text, length) == 0 &&
+            number > VALUE_EMPTY)
             return number;
     }
     return command_fingerprint(digest_of(text, length));

@@ -321,6 +321,36 @@ static void plain_replies_decode(void **state)
     assert_int_equal(decode_one(VERB_SCRIPT_LOAD, text_of('-', "LOADING no")).error, ERROR_LOADING);
 }
 
+/* GET of what a SET wrote, of numbers where the count of digits changes. */
+static void numbers_of_any_length_travel_there_and_back(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {0,
+                                      1,
+                                      9,
+                                      10,
+                                      99,
+                                      100,
+                                      -1,
+                                      -9,
+                                      -10,
+                                      -100,
+                                      12345,
+                                      1 << 30,
+                                      INT64_MAX,
+                                      INT64_MIN / 10,
+                                      VALUE_EMPTY + 1};
+    char bytes[COMMAND_BYTES_MAX + 1], text[32], expected[64];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const struct command set = {.verb = VERB_SET, .key = KEY_COUNTER, .value = numbers[i]};
+        const int length = snprintf(text, sizeof text, "%lld", (long long)numbers[i]);
+        snprintf(expected, sizeof expected, "\r\n$%d\r\n%s\r\n", length, text);
+        bytes[command_encode(&set, "p:", bytes)] = '\0';
+        assert_non_null(strstr(bytes, expected));
+        assert_true(command_value(text, (size_t)length) == numbers[i]);
+    }
+}
+
 static void foreign_values_are_no_values_of_ours(void **state)
 {
     (void)state;
@@ -452,6 +482,7 @@ int main(void)
         cmocka_unit_test(refusals_decode_to_their_error),
         cmocka_unit_test(every_row_encodes_its_requests_within_the_limit),
         cmocka_unit_test(plain_replies_decode),
+        cmocka_unit_test(numbers_of_any_length_travel_there_and_back),
         cmocka_unit_test(foreign_values_are_no_values_of_ours),
         cmocka_unit_test(unexpected_replies_are_errors),
         cmocka_unit_test(errors_decode_to_what_they_mean),
