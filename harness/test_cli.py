@@ -64,6 +64,8 @@ def test_version():
     (["stress", "--locks", "10001"], 64, "--locks wants 1 to 10000"),
     (["stress", "--server-drift", "50%", "--redis", "redis://127.0.0.1:1"], 64, "not ours to bend"),
     (["stress", "--flush-all", "1%", "--redis", "redis://127.0.0.1:1"], 64, "would touch more of the server behind the URL"),
+    (["stress", "--client-pause", "1%", "--redis", "redis://127.0.0.1:1"], 64, "--client-pause: \"client-pause\" would touch more"),
+    (["stress", "--worker", "x", "--client-pause", "1%"], 64, "--client-pause does not go with --worker"),
     (["stress", "--worker", "x", "--flush-all", "1%"], 64, "--flush-all does not go with --worker"),
     (["stress", "--client-kill", "1%", "--redis", "redis://127.0.0.1:1"], 64, "would touch more of the server behind the URL"),
     (["stress", "--worker", "x", "--client-kill", "1%"], 64, "--client-kill does not go with --worker"),
@@ -332,14 +334,15 @@ def test_one_is_not_many(tmp_path):
 @pytest.mark.parametrize("rate, verdict", [("--refuse 0.0001%", "unknown"), ("--silence 0.0001%", "unknown"), ("--refuse 20%", ""),
                                            ("--server-drift 0.0001%", "unknown"), ("--server-drift 100%", ""),
                                            ("--flush-all 0.0001%", "unknown"), ("--flush-all 5%", ""),
-                                           ("--client-kill 0.0001%", "unknown")])
+                                           ("--client-kill 0.0001%", "unknown"), ("--client-pause 0.0001%", "unknown"),
+                                           ("--client-pause 5%", "")])
 def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
     ran = run("stress", "--scheme", "set-nx-px-cad", "--no-faults", *rate.split(), "--clients", "5", "--duration",
               "500ms" if verdict else "2s", "--seed", "1", "--out", tmp_path)
     [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
     words = {"--refuse": "no server refused connections", "--silence": "no server fell silent",
              "--server-drift": "no server's clock drifted", "--flush-all": "no server lost its keys",
-             "--client-kill": "no server ended its connections"}[rate.split()[0]]
+             "--client-kill": "no server ended its connections", "--client-pause": "no server held writes"}[rate.split()[0]]
     assert (row["verdict"] == "unknown") == (words in ran.out) == bool(verdict), ran
     assert (row["stress"]["faults"] == 0) == bool(verdict), row
 

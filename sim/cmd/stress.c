@@ -16,65 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* clang-format off */
-const char cmd_stress_help[] =
-    "\n"
-    "  --scheme A,B           run these, one after the other\n"
-    "                         (default set-nx-ex-del,set-nx-px-cad)\n"
-    "  --worker COMMAND       run this lock program, unmodified, a process for each client, in\n"
-    "                         real time: 'python3 my_lock.py' (see sim/docs/WORKERS.md)\n"
-    "  --clients N            number of clients, 1 to 10000 (default 50); of workers\n"
-    "                         1 to 1000 (default 10)\n"
-    "  --locks N              number of locks that they share (default: one for 25 clients)\n"
-    "  --servers N            number of servers, 1 to 7 (default 1; 5 for quorums)\n"
-    "  --duration TIME        time for each scheme (default 10s); 0: until SIGINT or SIGTERM\n"
-    "  --until-violation      end behind the first violation that counts as a failure\n"
-    "  --heal TIME            so long behind that without faults; clients ask on, and must be\n"
-    "                         granted locks again (default 0s; more than 3 leases)\n"
-    "  --lease TIME           lease, rounded up to the scheme's unit (default 500ms)\n"
-    "  --pause RATE           part of the critical sections in which the holder stalls\n"
-    "                         (default 1%)\n"
-    "  --pause-time TIME      mean length of such a stall (default 1.5 leases)\n"
-    "  --delay RATE           part of the commands that are late, as request or reply\n"
-    "                         (default 0.1%)\n"
-    "  --delay-time TIME      mean length of such a delay (default half a lease)\n"
-    "  --lose-reply RATE      part of the commands that are executed, the reply lost\n"
-    "                         (default 0.05%)\n"
-    "  --lose-request RATE    part of the commands that are never executed (default 0.05%)\n"
-    "  --crash RATE           part of the operations in which the client crashes (default 0.05%)\n"
-    "  --silence RATE         part of the commands whose server falls silent (default 0%)\n"
-    "  --silence-time TIME    mean length of such a silence (default a lease)\n"
-    "  --refuse RATE          part of the commands whose server refuses connections (default 0%)\n"
-    "  --refuse-time TIME     mean length of such a refusal (default a lease)\n"
-    "  --flush-all RATE       part of the commands whose server loses all keys first, by FLUSHALL\n"
-    "                         (default 0%; not with --redis)\n"
-    "  --client-kill RATE     part of the commands whose server ends all connections first, by\n"
-    "                         CLIENT KILL\n"
-    "  --pause-after-grant RATE   part of the grants behind which the client stalls at once\n"
-    "  --stall-in-release RATE    part of the releases that stall between two of their commands\n"
-    "  --delay-past-lease RATE    part of the commands that are late by a lease to two\n"
-    "  --drift RATE           part of the clients whose clocks run up to 10% fast or slow\n"
-    "                         (default 0%)\n"
-    "  --server-drift RATE    part of the servers whose clocks run 5 to 10% fast or slow\n"
-    "                         (default 0%)\n"
-    "  --no-faults            set all rates to 0, except those that are given\n"
-    "  --direct               clients talk to the servers without the proxy: no faults of the\n"
-    "                         network; the order is known all the same\n"
-    "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
-    "  --think LENGTHS        pause of a client between attempts: 5ms is always that, 2ms..8ms\n"
-    "                         even, exponential:5ms of that mean (default 0us..400us a client)\n"
-    "  --hold LENGTHS         work of a holder before its release (default 0us)\n"
-    "  --seed N               seed of the faults and tokens (default 1)\n"
-    "  --shard K/N            run only part K of N of the schemes\n"
-    "  --real-time            do not preload our library into the servers: one command at a time\n"
-    "                         is with each then, as with a server behind --redis\n"
-    "  --history              keep every event (about 1 kB for each operation)\n"
-    "  --history-rotate N     in files of about N MB each: NAME.jsonl, NAME.2.jsonl and so on\n"
-    FAIL_ON_HELP("bug")
-    SERVER_HELP
-    OUTPUT_HELP;
-/* clang-format on */
-
 static const uint32_t rate_not_said = UINT32_MAX;
 
 enum { PIECE_MB_MAX = 1000000 };
@@ -91,6 +32,17 @@ struct options {
     struct output output;
 };
 
+/* The option of the first that is asked for and is done by the proxy, or to the process; NULL:
+ * none. */
+static const char *first_strike(const struct stress_options *stress, bool wants_proxy)
+{
+    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
+        if (server_strike_rows[i].wants_proxy == wants_proxy &&
+            server_strike_ppm(stress, (enum server_strike)i))
+            return server_strike_rows[i].option;
+    return NULL;
+}
+
 /* A worker has clocks and a patience of its own; and its servers are ours. */
 static enum fail check_worker(const struct options *options, struct failure *failure)
 {
@@ -100,8 +52,6 @@ static enum fail check_worker(const struct options *options, struct failure *fai
     } others[] = {{"--scheme", options->scheme},
                   {"--drift", options->stress.drift_ppm},
                   {"--server-drift", options->stress.server_drift_ppm},
-                  {"--flush-all", options->stress.flush_all_ppm},
-                  {"--client-kill", options->stress.client_kill_ppm},
                   {"--timeout", options->stress.timeout_us},
                   {"--hold", options->stress.hold.from_us || options->stress.hold.to_us},
                   {"--heal", options->stress.heal_us},
@@ -114,6 +64,9 @@ static enum fail check_worker(const struct options *options, struct failure *fai
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
             return failure_set(failure, FAIL_INPUT, "%s does not go with --worker", others[i].name);
+    const char *option = first_strike(&options->stress, false);
+    if (option)
+        return failure_set(failure, FAIL_INPUT, "%s does not go with --worker", option);
     if (options->clients > CROWD_CLIENTS_MAX)
         return failure_set(failure, FAIL_INPUT, "--clients: of workers there are at most %d",
                            CROWD_CLIENTS_MAX);
@@ -138,8 +91,6 @@ static enum fail check_direct(struct options *options, struct failure *failure)
     } others[] = {{"--delay", is_said(stress->delay_ppm)},
                   {"--lose-reply", is_said(stress->lose_reply_ppm)},
                   {"--lose-request", is_said(stress->lose_request_ppm)},
-                  {"--silence", stress->silence_ppm},
-                  {"--refuse", stress->refuse_ppm},
                   {"--delay-past-lease", stress->delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
                   {"--real-time", options->choices.real_time}};
@@ -147,6 +98,10 @@ static enum fail check_direct(struct options *options, struct failure *failure)
         if (others[i].is_given)
             return failure_set(failure, FAIL_INPUT,
                                "%s wants the proxy: it does not go with --direct", others[i].name);
+    const char *option = first_strike(stress, true);
+    if (option)
+        return failure_set(failure, FAIL_INPUT, "%s wants the proxy: it does not go with --direct",
+                           option);
     stress->is_direct = true;
     stress->delay_ppm = stress->lose_reply_ppm = stress->lose_request_ppm = 0;
     return FAIL_NONE;
@@ -193,12 +148,14 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--lose-reply", OPTION_RATE, &stress->lose_reply_ppm, 0, 0},
         {"--lose-request", OPTION_RATE, &stress->lose_request_ppm, 0, 0},
         {"--crash", OPTION_RATE, &stress->crash_ppm, 0, 0},
-        {"--silence", OPTION_RATE, &stress->silence_ppm, 0, 0},
-        {"--silence-time", OPTION_DURATION, &stress->silence_us, 1, hour_us},
-        {"--refuse", OPTION_RATE, &stress->refuse_ppm, 0, 0},
-        {"--refuse-time", OPTION_DURATION, &stress->refuse_us, 1, hour_us},
-        {"--flush-all", OPTION_RATE, &stress->flush_all_ppm, 0, 0},
-        {"--client-kill", OPTION_RATE, &stress->client_kill_ppm, 0, 0},
+#define SERVER_STRIKE(id, field, option, by, choice, help, rates, never)                           \
+    {option, OPTION_RATE, &stress->field##_ppm, 0, 0},
+#define SERVER_OUTAGE(id, field, option, by, choice, help, rates, never)                           \
+    {option, OPTION_RATE, &stress->field##_ppm, 0, 0},                                             \
+        {option "-time", OPTION_DURATION, &stress->field##_us, 1, hour_us},
+#include "live/server_strikes.def"
+#undef SERVER_STRIKE
+#undef SERVER_OUTAGE
         {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
         {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
@@ -254,6 +211,13 @@ static struct stress_options stress_for(const struct options *options, const str
 {
     struct stress_options stress = options->stress;
     int64_t lease_us = scheme_lease_us(scheme, stress.lease_us);
+    int64_t *const lengths[] = {
+#define SERVER_STRIKE(...)
+#define SERVER_OUTAGE(id, field, ...) &stress.field##_us,
+#include "live/server_strikes.def"
+#undef SERVER_STRIKE
+#undef SERVER_OUTAGE
+    };
     const int64_t usual = options->choices.worker ? WORKERS : CLIENTS;
     const int64_t clients = options->clients ? options->clients : usual;
     stress.scheme = scheme;
@@ -263,10 +227,9 @@ static struct stress_options stress_for(const struct options *options, const str
     stress.seed = (uint64_t)options->seed;
     if (!stress.pause_us)
         stress.pause_us = lease_us * 3 / 2;
-    if (!stress.silence_us)
-        stress.silence_us = lease_us;
-    if (!stress.refuse_us)
-        stress.refuse_us = lease_us;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (!*lengths[i])
+            *lengths[i] = lease_us;
     if (!stress.delay_us)
         stress.delay_us = lease_us / 2;
     /* Clients that poll faster than a server answers would only measure the queue in front of it.
@@ -317,6 +280,17 @@ static void show_progress(void *context, const struct stress_progress *progress)
     fputs(is_terminal ? "" : "\n", stderr);
 }
 
+enum { RATES_ALWAYS = 5 }; /* those that have a usual rate */
+
+/* us 0: it has no length. */
+static void print_rate(FILE *file, uint32_t ppm, int64_t us, const char *what)
+{
+    char length[UNITS_TEXT_MAX];
+    fprintf(file, "; %u.%02u%% %s", ppm / 10000, ppm / 100 % 100, what);
+    if (us)
+        fprintf(file, " (about %s)", units_print_duration(us, length));
+}
+
 /* What a run is about to suffer, with its seed: the figures mean nothing without. */
 static void show_rates(const struct stress_options *stress)
 {
@@ -329,17 +303,12 @@ static void show_rates(const struct stress_options *stress)
                  {stress->lose_reply_ppm, 0, "of replies are lost"},
                  {stress->lose_request_ppm, 0, "of requests are lost"},
                  {stress->crash_ppm, 0, "of operations crash"},
-                 {stress->silence_ppm, stress->silence_us, "of commands find their server silent"},
-                 {stress->refuse_ppm, stress->refuse_us,
-                  "of commands find their server refusing connections"},
-                 {stress->flush_all_ppm, 0, "of commands find their server without keys"},
-                 {stress->client_kill_ppm, 0, "of commands find all connections ended"},
                  {stress->pause_after_grant_ppm, stress->pause_us, "of grants stall their client"},
                  {stress->stall_in_release_ppm, stress->pause_us, "of releases stall within"},
                  {stress->delay_past_lease_ppm, 0, "of commands are late by a lease to two"},
                  {stress->drift_ppm, 0, "of clocks drift"},
                  {stress->server_drift_ppm, 0, "of servers' clocks drift"}};
-    char lease[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
+    char lease[UNITS_TEXT_MAX];
     char *text = NULL;
     size_t size;
     FILE *made = open_memstream(&text, &size);
@@ -350,14 +319,14 @@ static void show_rates(const struct stress_options *stress)
             units_plural(stress->locks),
             units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
             stress->seed);
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-        if (i > 4 && rates[i].ppm == 0)
-            continue;
-        fprintf(made, "; %u.%02u%% %s", rates[i].ppm / 10000, rates[i].ppm / 100 % 100,
-                rates[i].what);
-        if (rates[i].us)
-            fprintf(made, " (about %s)", units_print_duration(rates[i].us, length));
-    }
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (i < RATES_ALWAYS || rates[i].ppm)
+            print_rate(made, rates[i].ppm, rates[i].us, rates[i].what);
+    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
+        if (server_strike_ppm(stress, (enum server_strike)i))
+            print_rate(made, server_strike_ppm(stress, (enum server_strike)i),
+                       server_strike_us(stress, (enum server_strike)i),
+                       server_strike_rows[i].rates);
     (void)fclose(made);
     /* Who reads it from a pipe takes a line for a step. */
     text_print_wrapped(stderr, text, 0, text_columns(stderr) ? text_room(stderr) : INT_MAX);
@@ -441,9 +410,7 @@ static enum fail stress_and_report(struct options *options, struct scheme_list *
     if ((!live.url && has_library) || options->stress.server_drift_ppm)
         live.steering = BENT_TIME;
     enum fail fail = live_new(&runner.live, &live, failure);
-    if (!fail &&
-        ((options->stress.flush_all_ppm && live_can(runner.live, CHOICE_FLUSH_ALL, failure)) ||
-         (options->stress.client_kill_ppm && live_can(runner.live, CHOICE_CLIENT_KILL, failure))))
+    if (!fail && stress_can(runner.live, &options->stress, failure))
         fail = failure->code = FAIL_INPUT; /* it was asked for by name */
     if (!fail)
         fail = output_open(&options->output, &results, failure);

@@ -10,6 +10,8 @@
 #include "base/distribution.h"
 #include "scenario/world.h"
 
+#include <stddef.h>
+
 enum steering {
     STEERED, /* the servers' clocks are frozen and moved by the choices, through the preloaded shim
               */
@@ -75,13 +77,16 @@ struct stress_options {
     int64_t delay_us;
     uint32_t lose_reply_ppm; /* of commands: executed, the reply lost, the connection reset */
     uint32_t lose_request_ppm;
-    uint32_t crash_ppm;   /* of operations: the client dies and is born again */
-    uint32_t silence_ppm; /* of commands: their server answers nothing for about silence_us */
-    int64_t silence_us;
-    uint32_t refuse_ppm; /* of commands: their server refuses connections for about refuse_us */
-    int64_t refuse_us;
-    uint32_t flush_all_ppm;    /* of commands: their server loses its keys; wants live_can() */
-    uint32_t client_kill_ppm;  /* of commands: their server ends all connections; the same */
+    uint32_t crash_ppm; /* of operations: the client dies and is born again */
+    /* Of commands: what strikes their server first, for about so long. What was asked for must be
+     * possible there: stress_can(). */
+#define SERVER_STRIKE(id, field, ...) uint32_t field##_ppm;
+#define SERVER_OUTAGE(id, field, ...)                                                              \
+    uint32_t field##_ppm;                                                                          \
+    int64_t field##_us;
+#include "live/server_strikes.def"
+#undef SERVER_STRIKE
+#undef SERVER_OUTAGE
     uint32_t drift_ppm;        /* of clients: their clocks gain, or lose, up to a tenth */
     uint32_t server_drift_ppm; /* of servers: theirs do, at least half as much; BENT_TIME only */
     /* Aimed: where a lock is most easily broken. */
@@ -114,10 +119,11 @@ enum struck {
     STRUCK_REPLY,
     STRUCK_REQUEST,
     STRUCK_CRASH,
-    STRUCK_SILENCE,
-    STRUCK_REFUSAL,
-    STRUCK_FLUSH_ALL,
-    STRUCK_CLIENT_KILL,
+#define SERVER_STRIKE(id, ...) STRUCK_##id,
+#define SERVER_OUTAGE(id, ...) STRUCK_##id,
+#include "live/server_strikes.def"
+#undef SERVER_STRIKE
+#undef SERVER_OUTAGE
     STRUCK_CLIENT_DRIFT,
     STRUCK_SERVER_DRIFT,
     STRUCK_AFTER_GRANT,
@@ -142,6 +148,35 @@ struct stress_outcome {
     int64_t connections_refused;
     bool was_one_at_a_time; /* so many commands were with a server: it does not tell its order */
 };
+
+/* The rows of server_strikes.def. */
+enum server_strike {
+    SERVER_STRIKE_NONE,
+#define SERVER_STRIKE(id, ...) SERVER_STRIKE_##id,
+#define SERVER_OUTAGE(id, ...) SERVER_STRIKE_##id,
+#include "live/server_strikes.def"
+#undef SERVER_STRIKE
+#undef SERVER_OUTAGE
+    SERVER_STRIKE_COUNT
+};
+
+struct server_strike_row {
+    const char *option, *rates, *never;
+    bool wants_proxy;
+    enum choice_kind choice;
+    enum struck struck;
+    size_t ppm_at, us_at; /* in struct stress_options; us_at 0: it is done at once */
+};
+extern const struct server_strike_row server_strike_rows[SERVER_STRIKE_COUNT];
+
+/* How often the options ask for it, and for how long on average (0: at once). */
+uint32_t server_strike_ppm(const struct stress_options *options, enum server_strike strike);
+int64_t server_strike_us(const struct stress_options *options, enum server_strike strike);
+
+/* Can all that the options ask for be done to the servers? FAIL_NOT_APPLICABLE: what cannot, and
+ * why. */
+enum fail stress_can(const struct live *live, const struct stress_options *options,
+                     struct failure *failure);
 
 enum fail live_stress(struct live *live, const struct stress_options *options,
                       struct stress_outcome *outcome, struct failure *failure);

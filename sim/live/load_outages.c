@@ -1,17 +1,20 @@
-/* load_outages.c - servers that clients cannot reach for a while in a stress run: silent, or
- * refusing connections; and servers that lose their keys, or end all connections. See stress.h.
+/* load_outages.c - what strikes the servers of a stress run (server_strikes.def): they are out of
+ * reach for a while, or lose their keys or connections. See stress.h.
  *
  * A silent server executes nothing, and nothing of it reaches a client; its connections stay. One
  * that refuses has its connections reset, and nobody listens where clients connect: their attempts
- * fail with ECONNREFUSED. What a server is executing when it is to go out of reach is answered
- * first; so it is before its keys go, and the history says between which commands they went. */
+ * fail with ECONNREFUSED. One that holds writes executes what cannot write. What a server is
+ * executing when it is to be struck is answered first, so the history says between which commands
+ * it was. */
 #include "live/stress.h"
+
+#include "redis/model.h"
 
 #include <assert.h>
 
 enum { PAUSED_AGAIN_US = 1000 };
 
-/* --- outages --- */
+/* --- events --- */
 
 static void write_fault(struct stress *stress, int server, enum fault fault, int64_t amount_us)
 {
@@ -22,31 +25,6 @@ static void write_fault(struct stress *stress, int server, enum fault fault, int
     stress_write(stress, &event);
 }
 
-static void write_outage(const struct queue *queue, enum fault fault)
-{
-    write_fault(queue->stress, queue->server, fault, 0);
-}
-
-void outage_draw(const struct load_request *request)
-{
-    struct stress *stress = stress_of(request);
-    struct queue *queue = &stress->queues[request->server];
-    if (queue->reach != REACH_OPEN || queue->due != REACH_OPEN || stress->is_ending)
-        return;
-    queue->stress = stress;
-    queue->server = request->server;
-    if (request->strike == STRIKE_FLUSH_ALL) {
-        queue->is_flush_due = true;
-        return;
-    }
-    if (request->strike == STRIKE_CLIENT_KILL) {
-        queue->is_kill_due = true;
-        return;
-    }
-    queue->due = request->strike == STRIKE_REFUSAL ? REACH_REFUSED : REACH_SILENT;
-    queue->due_us = 1 + request->delay_us;
-}
-
 /* No failure: it is told of as what it is, and the run has no verdict. */
 static void doubt(struct stress *stress, const struct failure *why)
 {
@@ -54,34 +32,108 @@ static void doubt(struct stress *stress, const struct failure *why)
         stress->doubt = *why;
 }
 
-static void open_again(struct queue *queue)
+/* --- what each does; shown to have struck: FAIL_UNKNOWN, it has not --- */
+
+static enum fail falls_silent(struct queue *queue, struct failure *failure)
 {
-    struct failure why;
-    if (queue->reach == REACH_REFUSED && live_accept(queue->stress->live, queue->server, &why) &&
-        !queue->stress->failure.code)
-        queue->stress->failure = why;
+    (void)queue;
+    (void)failure;
+    return FAIL_NONE;
+}
+
+static enum fail refuses(struct queue *queue, struct failure *failure)
+{
+    queue->has_refused = true;
+    return live_refuse(queue->stress->live, queue->server, failure);
+}
+
+static enum fail flushes(struct queue *queue, struct failure *failure)
+{
+    return servers_flush_keys(&queue->stress->live->servers, queue->server, failure);
+}
+
+/* Told only when the server says that it has ended some; of those that nobody uses any more it may
+ * have ended others. */
+static enum fail kills_clients(struct queue *queue, struct failure *failure)
+{
+    return servers_kill_clients(&queue->stress->live->servers, queue->server, 1, failure);
+}
+
+static enum fail holds_writes(struct queue *queue, struct failure *failure)
+{
+    return servers_hold_writes(&queue->stress->live->servers, queue->server, failure);
+}
+
+static const struct {
+    enum fail (*strike)(struct queue *queue, struct failure *failure);
+    enum server_reach reach; /* open: nothing goes on */
+} rows[SERVER_STRIKE_COUNT] = {
+    [SERVER_STRIKE_SILENCE] = {falls_silent, REACH_SILENT},
+    [SERVER_STRIKE_REFUSAL] = {refuses, REACH_REFUSED},
+    [SERVER_STRIKE_FLUSH_ALL] = {flushes, REACH_OPEN},
+    [SERVER_STRIKE_CLIENT_KILL] = {kills_clients, REACH_OPEN},
+    [SERVER_STRIKE_CLIENT_PAUSE] = {holds_writes, REACH_READ_ONLY},
+};
+
+/* --- the end of what goes on --- */
+
+static enum fail open_again(struct queue *queue, struct failure *failure)
+{
+    const enum server_reach reach = queue->reach;
+    struct live *live = queue->stress->live;
     queue->reach = REACH_OPEN;
+    if (reach == REACH_REFUSED)
+        return live_accept(live, queue->server, failure);
+    return servers_go_on(&live->servers, queue->server, failure);
 }
 
 static void outage_ends(struct load_timer *timer)
 {
     struct queue *queue = timer->owner;
-    open_again(queue);
-    write_outage(queue, FAULT_REACHABLE);
-    load_requests_pump(queue->stress, queue->server);
+    struct stress *stress = queue->stress;
+    struct failure why;
+    const enum fail fail = open_again(queue, &why);
+    if (fail == FAIL_UNKNOWN)
+        doubt(stress, &why);
+    else if (fail && !stress->failure.code)
+        stress->failure = why;
+    write_fault(stress, queue->server, FAULT_REACHABLE, 0);
+    load_requests_pump(stress, queue->server);
 }
 
 void outages_end(struct stress *stress)
 {
     for (int i = 0; i < stress->options->servers; i++) {
         struct queue *queue = &stress->queues[i];
-        queue->due = REACH_OPEN;
-        queue->is_flush_due = queue->is_kill_due = false;
-        if (queue->reach == REACH_OPEN)
+        queue->due = SERVER_STRIKE_NONE;
+        if (queue->reach == REACH_OPEN || queue->is_striking)
             continue;
         timers_remove(&stress->timers, &queue->outage.timer);
         outage_ends(&queue->outage);
     }
+}
+
+enum fail outages_leave(struct stress *stress, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < stress->options->servers && !fail; i++)
+        if (stress->queues[i].reach != REACH_OPEN && !stress->queues[i].is_striking)
+            fail = open_again(&stress->queues[i], failure);
+    return fail;
+}
+
+/* --- its beginning --- */
+
+void outage_draw(const struct load_request *request)
+{
+    struct stress *stress = stress_of(request);
+    struct queue *queue = &stress->queues[request->server];
+    if (queue->reach != REACH_OPEN || queue->due || stress->is_ending)
+        return;
+    queue->stress = stress;
+    queue->server = request->server;
+    queue->due = request->server_strike;
+    queue->due_us = 1 + request->delay_us;
 }
 
 static void reset_all(const struct queue *queue)
@@ -90,70 +142,55 @@ static void reset_all(const struct queue *queue)
         lanes_reset(&queue->stress->load_clients[i], queue->server);
 }
 
-static void refuse(struct queue *queue)
+/* Told only when it is shown that it has struck. */
+static void strike(struct queue *queue, enum server_strike due)
 {
+    const struct server_strike_row *row = &server_strike_rows[due];
+    const enum fault fault = choice_fault(row->choice);
     struct stress *stress = queue->stress;
     struct failure why;
-    queue->has_refused = true;
-    if (live_refuse(stress->live, queue->server, &why))
-        doubt(stress, &why);
-    reset_all(queue);
-}
-
-/* Told only when it is shown that the keys are gone. */
-static void flush_due(struct queue *queue)
-{
-    struct stress *stress = queue->stress;
-    struct failure why;
-    const bool is_due = queue->is_flush_due && !stress->is_ending;
-    queue->is_flush_due = false;
-    if (!is_due)
-        return;
-    if (servers_flush_keys(&stress->live->servers, queue->server, &why)) {
+    if (rows[due].strike(queue, &why)) {
         doubt(stress, &why);
         return;
     }
-    stress->struck[STRUCK_FLUSH_ALL]++;
-    write_outage(queue, FAULT_FLUSH_ALL);
+    stress->struck[row->struck]++;
+    queue->reach = rows[due].reach;
+    write_fault(stress, queue->server, fault, 0);
+    if (fault_breaks(fault) == FAULT_BREAKS_ALL)
+        reset_all(queue);
+    if (queue->reach == REACH_OPEN)
+        return;
+    queue->outage.rings = outage_ends;
+    stress_timer(stress, &queue->outage, queue->due_us);
 }
 
-/* Told only when the server says that it has ended some; of those that nobody uses any more it may
- * have ended others. */
-static void kill_due(struct queue *queue)
+static void strikes(struct load_timer *timer)
 {
-    struct stress *stress = queue->stress;
-    struct failure why;
-    const bool is_due = queue->is_kill_due && !stress->is_ending;
-    queue->is_kill_due = false;
-    if (!is_due)
-        return;
-    if (servers_kill_clients(&stress->live->servers, queue->server, 1, &why)) {
-        doubt(stress, &why);
-        return;
-    }
-    stress->struck[STRUCK_CLIENT_KILL]++;
-    write_outage(queue, FAULT_CLIENT_KILL);
-    reset_all(queue);
+    struct queue *queue = timer->owner;
+    const enum server_strike due = queue->due;
+    queue->due = SERVER_STRIKE_NONE;
+    queue->is_striking = false;
+    queue->reach = REACH_OPEN;
+    if (due && !queue->stress->is_ending)
+        strike(queue, due);
+    load_requests_pump(queue->stress, queue->server);
 }
 
+/* At the next turn: a strike may take a while, or run the loop, which is calling us now. */
 void outage_begin_due(struct queue *queue)
 {
-    if (queue->is_flush_due)
-        flush_due(queue);
-    if (queue->is_kill_due)
-        kill_due(queue);
-    const enum server_reach due = queue->due;
-    struct stress *stress = queue->stress;
-    queue->due = REACH_OPEN;
-    if (due == REACH_OPEN || stress->is_ending)
+    if (!queue->due || queue->is_striking)
         return;
-    queue->reach = due;
-    stress->struck[due == REACH_REFUSED ? STRUCK_REFUSAL : STRUCK_SILENCE]++;
-    write_outage(queue, due == REACH_REFUSED ? FAULT_REFUSING_SERVER : FAULT_SILENT_SERVER);
-    queue->outage = (struct load_timer){.rings = outage_ends, .owner = queue};
-    stress_timer(stress, &queue->outage, queue->due_us);
-    if (due == REACH_REFUSED)
-        refuse(queue);
+    queue->is_striking = true;
+    queue->reach = REACH_SILENT;
+    queue->outage = (struct load_timer){.rings = strikes, .owner = queue};
+    stress_timer(queue->stress, &queue->outage, 0);
+}
+
+bool outage_holds(const struct queue *queue, const struct load_request *request)
+{
+    return queue->reach == REACH_READ_ONLY ? model_may_write(request->command.verb)
+                                           : queue->reach != REACH_OPEN;
 }
 
 bool outage_refused(struct stress *stress, int server)

@@ -73,8 +73,7 @@ void load_request_dequeue(struct load_request *request)
 /* Some are with it: may the next one go there, too? */
 static bool may_join(const struct stress *stress, const struct queue *queue, int server)
 {
-    return stress->live->endpoints[server].order && queue->due == REACH_OPEN &&
-           !queue->is_flush_due && !queue->is_kill_due;
+    return stress->live->endpoints[server].order && !queue->due;
 }
 
 /* Without a proxy nobody stops it on its way: it goes now, and no sooner, so that nothing is with a
@@ -85,17 +84,24 @@ static void goes(struct load_request *request)
     request->exchange = connection_send(request->connection, request, &request->command, prefix);
 }
 
+/* The first that the server does not hold back; NULL: none. */
+static struct load_request *next_of(const struct queue *queue)
+{
+    struct load_request *request = queue->first;
+    while (request && outage_holds(queue, request))
+        request = request->after;
+    return request;
+}
+
 void load_requests_pump(struct stress *stress, int server)
 {
     struct queue *queue = &stress->queues[server];
     struct load_request *request;
     if (!queue->running)
         outage_begin_due(queue);
-    while (!stress->failure.code && queue->reach == REACH_OPEN && (request = queue->first) &&
-           (!queue->running || may_join(stress, queue, server))) {
-        queue->first = request->after;
-        if (!queue->first)
-            queue->last = NULL;
+    while (!stress->failure.code && (!queue->running || may_join(stress, queue, server)) &&
+           (request = next_of(queue))) {
+        load_request_dequeue(request);
         queue->running++;
         request->place = PLACE_RUNNING;
         if (stress->options->is_direct)
@@ -132,7 +138,8 @@ static void delay_after_ends(struct load_timer *timer)
 {
     struct load_request *request = timer->owner;
     struct stress *stress = stress_of(request);
-    if (stress->queues[request->server].reach != REACH_OPEN) { /* it stays where it is */
+    const enum server_reach reach = stress->queues[request->server].reach;
+    if (reach == REACH_SILENT || reach == REACH_REFUSED) { /* it stays where it is */
         stress_timer(stress, timer, SILENT_AGAIN_US);
         return;
     }
@@ -163,8 +170,7 @@ static void came(struct load_request *request)
         stress->struck[STRUCK_REQUEST]++;
         load_request_fault(request, FAULT_LOSE_REQUEST, 0);
         lane_end(request->load_client, request->connection, request, MOMENT_LOST);
-    } else if (request->strike == STRIKE_SILENCE || request->strike == STRIKE_REFUSAL ||
-               request->strike == STRIKE_FLUSH_ALL || request->strike == STRIKE_CLIENT_KILL) {
+    } else if (request->strike == STRIKE_SERVER) {
         outage_draw(request);
         enqueue(request);
     } else if (request->strike == STRIKE_DELAY_BEFORE ||
@@ -373,6 +379,21 @@ const struct connection_events stress_connection_events = {
 
 /* --- sending --- */
 
+/* Of the strikes that are drawn for a server: the one that part, of a million, falls on. */
+static void draw_server_strike(struct load_request *request, uint64_t part)
+{
+    const struct stress_options *options = stress_of(request)->options;
+    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++) {
+        const uint64_t ppm = server_strike_ppm(options, (enum server_strike)i);
+        if (part < ppm) {
+            request->strike = STRIKE_SERVER;
+            request->server_strike = (enum server_strike)i;
+            return;
+        }
+        part -= ppm;
+    }
+}
+
 static void draw_strike(struct load_request *request)
 {
     const struct stress *stress = stress_of(request);
@@ -385,30 +406,21 @@ static void draw_strike(struct load_request *request)
     const uint64_t lost = options->lose_request_ppm;
     const uint64_t reply = lost + options->lose_reply_ppm;
     const uint64_t delay = reply + options->delay_ppm;
-    const uint64_t silence = delay + options->silence_ppm;
-    const uint64_t refuse = silence + options->refuse_ppm;
-    const uint64_t late = refuse + options->delay_past_lease_ppm;
-    const uint64_t flush = late + options->flush_all_ppm;
+    const uint64_t late = delay + options->delay_past_lease_ppm;
     if (part < lost)
         request->strike = STRIKE_REQUEST;
     else if (part < reply)
         request->strike = STRIKE_REPLY;
     else if (part < delay)
         request->strike = drawn >> 63 ? STRIKE_DELAY_BEFORE : STRIKE_DELAY_AFTER;
-    else if (part < silence)
-        request->strike = STRIKE_SILENCE;
-    else if (part < refuse)
-        request->strike = STRIKE_REFUSAL;
     else if (part < late)
         request->strike = drawn >> 63 ? STRIKE_PAST_LEASE_BEFORE : STRIKE_PAST_LEASE_AFTER;
-    else if (part < flush)
-        request->strike = STRIKE_FLUSH_ALL;
-    else if (part < flush + options->client_kill_ppm)
-        request->strike = STRIKE_CLIENT_KILL;
+    else
+        draw_server_strike(request, part - late);
+    const bool is_server = request->strike == STRIKE_SERVER;
     request->delay_us =
-        stress_spread(drawn >> 20, request->strike == STRIKE_SILENCE   ? options->silence_us
-                                   : request->strike == STRIKE_REFUSAL ? options->refuse_us
-                                                                       : options->delay_us);
+        stress_spread(drawn >> 20, is_server ? server_strike_us(options, request->server_strike)
+                                             : options->delay_us);
     if (is_past_lease(request))
         request->delay_us = options->lease_us + stress_spread(drawn >> 20, options->lease_us / 2);
 }

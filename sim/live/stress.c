@@ -280,8 +280,7 @@ static enum fail greet(struct stress *stress, struct failure *failure)
 static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
-    assert(!options->flush_all_ppm || !live_can(stress->live, CHOICE_FLUSH_ALL, failure));
-    assert(!options->client_kill_ppm || !live_can(stress->live, CHOICE_CLIENT_KILL, failure));
+    assert(!stress_can(stress->live, options, failure));
     const bool wants_replica = options->scheme->needs_replica && !stress->live->servers.is_foreign;
     if (load_room(stress, &stress->connections_max, failure))
         return failure->code;
@@ -418,6 +417,8 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     }
     hang_up(&stress);
     live_wait_for_connections(live);
+    if (!fail)
+        fail = outages_leave(&stress, why);
     if (!fail)
         fail = read_counters(&stress, why);
     if (!fail)

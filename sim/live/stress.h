@@ -52,15 +52,13 @@ struct load_request {
         STRIKE_NONE,
         STRIKE_REQUEST,
         STRIKE_REPLY,
-        STRIKE_SILENCE,
-        STRIKE_REFUSAL,
-        STRIKE_FLUSH_ALL,
-        STRIKE_CLIENT_KILL,
+        STRIKE_SERVER,
         STRIKE_DELAY_BEFORE,
         STRIKE_DELAY_AFTER,
         STRIKE_PAST_LEASE_BEFORE,
         STRIKE_PAST_LEASE_AFTER,
     } strike;
+    enum server_strike server_strike; /* of STRIKE_SERVER */
     int64_t delay_us;
     bool is_abandoned;    /* the client does not wait for it any more */
     bool ends_connection; /* when it has executed, its connection is cut */
@@ -103,12 +101,11 @@ struct load_client {
 struct queue {
     struct load_request *first, *last;
     int running;              /* with the server */
-    struct load_timer outage; /* rings at its end */
+    struct load_timer outage; /* rings when it is struck, and at the end of what goes on */
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
-    enum server_reach due;    /* not open: begins when nothing is with the server, */
-    int64_t due_us;           /* and lasts so long */
-    bool is_flush_due;        /* loses its keys, when nothing is with the server */
-    bool is_kill_due;         /* ends all connections then */
+    enum server_strike due;   /* strikes when nothing is with the server, */
+    int64_t due_us;           /* and goes on so long */
+    bool is_striking;         /* that is so: it strikes at the next turn */
     bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;
@@ -207,8 +204,12 @@ void load_order_drop(struct stress *stress);
 void outage_draw(const struct load_request *request);
 /* Begins the one that was drawn, if any; nothing is with the server. */
 void outage_begin_due(struct queue *queue);
+/* Does the server hold back that request, which is next, for now? */
+bool outage_holds(const struct queue *queue, const struct load_request *request);
 /* All that go on end now. */
 void outages_end(struct stress *stress);
+/* The run is over, and nobody is told any more: servers go on. */
+enum fail outages_leave(struct stress *stress, struct failure *failure);
 /* Draws whether the clock of that server runs fast or slow, from now on; and tells it. */
 void server_drifts(struct stress *stress, int server);
 /* A connection was refused: by a server that had been told to? Counts it. */

@@ -48,11 +48,13 @@ static char *cut_short(const struct stress_options *options, const struct stress
 
 static bool wants_faults(const struct stress_options *options)
 {
-    return options->server_drift_ppm || options->silence_ppm || options->refuse_ppm ||
-           options->flush_all_ppm || options->client_kill_ppm || options->drift_ppm ||
-           options->pause_ppm || options->delay_ppm || options->pause_after_grant_ppm ||
-           options->stall_in_release_ppm || options->delay_past_lease_ppm ||
-           options->lose_reply_ppm || options->lose_request_ppm || options->crash_ppm;
+    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
+        if (server_strike_ppm(options, (enum server_strike)i))
+            return true;
+    return options->server_drift_ppm || options->drift_ppm || options->pause_ppm ||
+           options->delay_ppm || options->pause_after_grant_ppm || options->stall_in_release_ppm ||
+           options->delay_past_lease_ppm || options->lose_reply_ppm || options->lose_request_ppm ||
+           options->crash_ppm;
 }
 
 /* What was asked for, and never came: nothing says how the scheme would have stood it. */
@@ -60,15 +62,10 @@ static const char *never_struck(const struct stress_options *options,
                                 const struct stress_outcome *outcome)
 {
     const int64_t *struck = outcome->struck;
-    if (options->silence_ppm && !struck[STRUCK_SILENCE])
-        return "no server fell silent: a longer run, or a higher rate, may find something";
-    if (options->refuse_ppm && !struck[STRUCK_REFUSAL])
-        return "no server refused connections: a longer run, or a higher rate, may find something";
-    if (options->flush_all_ppm && !struck[STRUCK_FLUSH_ALL])
-        return "no server lost its keys: a longer run, or a higher rate, may find something";
-    if (options->client_kill_ppm && !struck[STRUCK_CLIENT_KILL])
-        return "no server ended its connections: a longer run, or a higher rate, may find "
-               "something";
+    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
+        if (server_strike_ppm(options, (enum server_strike)i) &&
+            !struck[server_strike_rows[i].struck])
+            return server_strike_rows[i].never;
     if (options->drift_ppm && !struck[STRUCK_CLIENT_DRIFT])
         return "no client's clock drifted: a higher rate, or another seed, may find something";
     if (options->server_drift_ppm && !struck[STRUCK_SERVER_DRIFT])

@@ -4,15 +4,6 @@
 #include "test/stress_summary.h"
 #include "test/wrong_locks.h"
 
-static struct stress_options short_leases(const struct scheme *scheme)
-{
-    struct stress_options options = options_of("set-nx-px-cad");
-    options.scheme = scheme;
-    options.lease_us = scheme_lease_us(scheme, 100000);
-    options.timeout_us = 20000;
-    return options;
-}
-
 static struct stress_options refusing(const struct scheme *scheme)
 {
     struct stress_options options = short_leases(scheme);
@@ -68,14 +59,6 @@ static void connections_are_refused_for_real(void **state)
     runs(&options, &outcome);
     assert_int_equal(outcome.clients, CLIENTS);
     assert_int_equal(outcome.connections_refused, 0);
-}
-
-/* On a machine that is slow enough a grant comes later than its lease ends, whatever the fault. */
-static void expect_no_blame(const struct finding findings[PROPERTY_COUNT])
-{
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (findings[i].verdict == VERDICT_VIOLATED && findings[i].cause != CAUSE_LATE_GRANT)
-            assert_int_not_equal(cause_blame(findings[i].cause), BLAME_SCHEME);
 }
 
 /* A renewal that fails is no renewal: who knows that is told of a loss in time. */
@@ -134,16 +117,6 @@ static void errors_taken_for_answers_are_found(void **state)
 }
 
 /* --- servers without their keys --- */
-
-/* The holder works for most of its lease, so that others come while it does. */
-static struct stress_options slow_work(void)
-{
-    struct stress_options options = short_leases(scheme_named("set-nx-px-cad"));
-    options.timeout_us = 20 * SECOND_US;
-    options.pause_ppm = 900000;
-    options.pause_us = options.lease_us / 2;
-    return options;
-}
 
 /* Who holds it has lost it, and somebody else is let in; it is not the scheme's doing. */
 static void lost_keys_let_others_in(void **state)
