@@ -82,9 +82,9 @@ def compared(what, worker, fault):
 def main():
     os.environ.setdefault("NODE_PATH", str(MODULES))
     print("decided by asking once, complete in each cell, nothing kept from before:")
-    single = decided("redis-py, 2 clients, 2 attempts, each fault", PYTHON, 5, 1000, *TWICE, *PLAIN)
-    decided("redis-py, 2, 2, each fault, extending", PYTHON, 15, 0, *TWICE)
-    decided("redis-py, 3 clients, 1 attempt, each fault", PYTHON, 10, 0, *THREE, *PLAIN)
+    single = decided("redis-py, 2 clients, 2 attempts, each fault", PYTHON, 5, 1000, *TWICE)
+    decided("redis-py, 2, 2, each fault, no extends", PYTHON, 5, 1000, *TWICE, *PLAIN)
+    decided("redis-py, 3 clients, 1 attempt, each fault", PYTHON, 10, 0, *THREE)
     pairs = itertools.combinations([fault for fault in single if fault != "none"], 2)
     every = ",".join([*single, *("+".join(pair) for pair in pairs)])
     decided("redis-py, 2, 2, every two faults", PYTHON, 30, 0, *TWICE, *PLAIN, "--fault", every)

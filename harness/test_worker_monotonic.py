@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD, ROOT
-from workers import PYTHON, needs_node
+from workers import PYTHON, needs_node, once, plain_worker
 
 WORKERS = ROOT / "sim" / "worker"
 COMPARE_AND_DELETE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
@@ -352,3 +352,40 @@ def test_what_is_told_stays_what_it_was(tmp_path):
     env = dict(os.environ, NODE_OPTIONS="--no-deprecation")
     done = subprocess.run([BUILD / "picklock", "test", "--once", worker], text=True, capture_output=True, timeout=60, env=env)
     assert done.returncode == 0 and "A clean hand-over" in done.stdout, done.stdout + done.stderr
+
+
+worker = pytest.fixture(plain_worker)
+
+# A worker in Python takes a lock of its process, as redis-py does for each command: does it read the clock?
+TAKES = {
+    "waits": ("with self.mutex: pass", False),
+    "tries": ("self.mutex.acquire(False) and self.mutex.release()", False),
+    "reentrant": ("with self.reentrant: pass", False),
+    "until a time": ("self.mutex.acquire(timeout=1) and self.mutex.release()", True),
+    "reads first": ("time.monotonic(); self.mutex.acquire(); self.mutex.release()", True),
+    "reads meanwhile": ("with self.mutex: time.monotonic()", True),
+}
+
+
+@pytest.mark.parametrize("way", TAKES)
+def test_a_lock_of_python_that_names_no_time_reads_no_clock(way, picklock, worker):
+    takes, reads = TAKES[way]
+    told = once(picklock, worker(f"""
+class Worker(Worker):
+    mutex, reentrant = threading.Lock(), threading.RLock()
+
+    def release(self):
+        {takes}
+        return super().release()
+""")).out
+    assert ("monotonic" in told.split("A  is asked to release")[1]) == reads, told
+
+
+@pytest.mark.parametrize("clock", ["(time.monotonic(), self.mutex.acquire(), self.mutex.release())[0]",
+                                   "(self.mutex.acquire(), time.monotonic(), self.mutex.release())[1]"])
+def test_a_clock_that_is_read_beside_a_lock_counts(clock, tmp_path):
+    command = python_lock(tmp_path, clock)
+    text = (tmp_path / "late.py").read_text()
+    (tmp_path / "late.py").write_text(text.replace("self.settings = settings", "self.settings, self.mutex = settings, threading.Lock()")
+                                      .replace("import secrets, socket, time", "import secrets, socket, threading, time"))
+    assert_found(explore(command))

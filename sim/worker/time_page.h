@@ -70,10 +70,11 @@ struct time_thread {
 /* What the worker has done so far, told in counts. */
 struct time_counts {
     _Atomic uint64_t monotonic_reads, wall_reads; /* of clocks */
-    _Atomic uint64_t told_reads;  /* of the monotonic clock: what is told of them, */
-    _Atomic uint32_t tells_reads; /* whether it is, */
-    _Atomic uint32_t untold;      /* and what is not: an enum time_told, the first one; 0: all is */
-    _Atomic uint64_t wall_waits;  /* until an instant of the wall clock */
+    _Atomic uint64_t unused_reads; /* of the monotonic one, and nothing came of them */
+    _Atomic uint64_t told_reads;   /* of the monotonic clock: what is told of them, */
+    _Atomic uint32_t tells_reads;  /* whether it is, */
+    _Atomic uint32_t untold;     /* and what is not: an enum time_told, the first one; 0: all is */
+    _Atomic uint64_t wall_waits; /* until an instant of the wall clock */
     _Atomic uint64_t random_reads;
     _Atomic uint64_t received, sent; /* bytes on connections to our ports */
     _Atomic uint64_t connections;    /* that were tried to our ports */

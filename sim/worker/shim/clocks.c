@@ -85,10 +85,10 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     if (!shim_page || !(time_is_wall(clock) || time_is_monotonic(clock)))
         return (int)syscall(SYS_clock_gettime, clock, now);
     struct time_counts *counts = &shim_page->counts;
-    int64_t us =
-        time_base_us(shim_page, clock) +
-        shim_read_clock(time_is_wall(clock) ? &counts->wall_reads : &counts->monotonic_reads);
-    *now = time_of_us(us);
+    _Atomic uint64_t *count = time_is_wall(clock) ? &counts->wall_reads : &counts->monotonic_reads;
+    if (!time_is_wall(clock))
+        shim_has_read(__builtin_return_address(0), __builtin_dwarf_cfa());
+    *now = time_of_us(time_base_us(shim_page, clock) + shim_read_clock(count));
     return 0;
 }
 

@@ -66,6 +66,14 @@ void shim_has_not_waited(void);
 /* Waits for the time only. False: a signal has come first. */
 bool shim_sleep_until(int64_t until_us);
 
+/* --- lock_reads.c --- */
+/* The program has read the monotonic clock, and that was counted: where it goes on from there, and
+ * on which frame of its stack it does. */
+void shim_has_read(const void *place, const void *frame);
+/* In the same way: it is about to take a semaphore, and names no time. If it is an interpreter that
+ * takes a lock, and has read the clock for that alone, its read does not count. */
+void shim_takes_semaphore(const void *place, const void *frame);
+
 /* --- timers.c: timerfd --- */
 /* The earliest instant at which one of them is due; rings those that are. */
 int64_t shim_timers_next_us(void);

@@ -3,10 +3,12 @@
  * The waiters stand in one list, oldest first, each with what it waits for. Whoever wakes one takes
  * it out of the list and counts it as running before it goes on itself, so that a process never
  * seems to be at rest while a wake-up is on its way. The objects themselves keep the layout of the
- * C library: what is not replaced here (init, destroy, sem_trywait, sem_getvalue) goes on working.
+ * C library: what is not replaced here (init, destroy, sem_getvalue) goes on working.
  *
  * Sources: pthread_cond_timedwait(3), sem_wait(3), POSIX 2024 (clockwait); nptl of glibc 2.36. */
 #include "worker/shim/shim.h"
+
+#include "worker/time_rules.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -241,13 +243,27 @@ int sem_wait(sem_t *semaphore)
 {
     if (!shim_page)
         return REAL_SEM(sem_function, "sem_wait")(semaphore);
+    shim_takes_semaphore(__builtin_return_address(0), __builtin_dwarf_cfa());
     return sem_wait_until(semaphore, TIME_NEVER);
 }
 
+int sem_trywait(sem_t *semaphore)
+{
+    if (!shim_page)
+        return REAL_SEM(sem_function, "sem_trywait")(semaphore);
+    shim_takes_semaphore(__builtin_return_address(0), __builtin_dwarf_cfa());
+    if (sem_take(semaphore))
+        return 0;
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Whoever names an instant has read that clock. */
 int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
     if (!shim_page)
         return REAL_SEM(sem_timed_function, "sem_timedwait")(semaphore, until);
+    atomic_fetch_add(&shim_page->counts.wall_reads, 1);
     return sem_wait_until(semaphore, shim_instant(CLOCK_REALTIME, until));
 }
 
@@ -255,6 +271,9 @@ int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct times
 {
     if (!shim_page)
         return REAL_SEM(sem_clock_function, "sem_clockwait")(semaphore, clock, until);
+    atomic_fetch_add(time_is_wall(clock) ? &shim_page->counts.wall_reads
+                                         : &shim_page->counts.monotonic_reads,
+                     1);
     return sem_wait_until(semaphore, shim_instant(clock, until));
 }
 
