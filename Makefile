@@ -132,7 +132,7 @@ bench: $(BUILD)/picklock $(BUILD)/test/bench_checks $(BUILD)/test/bench_answers 
 	-@harness/setup.sh bench
 	$(BUILD)/test/bench_checks
 	$(BUILD)/test/bench_answers
-	BUILD="$(BUILD)" sim/test/bench_proxy.sh 3
+	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_proxy.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_scale.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_stress.py
 	BUILD="$(abspath $(BUILD))" $(PYTHON) harness/bench_watch.py

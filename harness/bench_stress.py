@@ -2,12 +2,12 @@
 """What a stress run costs beside redis-benchmark, which checks nothing: directly, through HAProxy and through `picklock proxy`,
 with as many connections and the same commands in the same shares (SET NX PX, GET, SET, RPUSH, EVAL). All in one run, in turns.
 
-    BUILD=build harness/bench_stress.py [--clients 10,100,1000,10000] [--seconds N] [--rounds N]
+    BUILD=build harness/bench_stress.py [--clients 10,50,100,1000,10000] [--seconds N] [--rounds N]
 
 `CPU-s a million` is of everybody together, client, relay and server, for a million commands: the steadier figure. With the usual
 faults a few clients stand still for a good part of a run, so the same without faults stands below. The ratios are to HAProxy in the
-same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); a row is the median of its rounds.
-What cannot be connected says why, and is no failure."""
+same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); `--direct` is compared with
+redis-benchmark without a relay. A row is the median of its rounds. What cannot be connected says why, and is no failure."""
 
 import argparse
 import contextlib
@@ -31,6 +31,7 @@ from bench import PICKLOCK
 LEASE_MS = 500
 RELEASE = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
 START_S, UNAVAILABLE, SPARE_FILES, COMMANDS_EACH = 10, 69, 200, 20
+DIRECTLY = ["redis-benchmark", "stress --direct"]  # without a relay
 CLOCK_HZ = os.sysconf("SC_CLK_TCK")
 HAPROXY = """global
     nbthread 1
@@ -197,12 +198,12 @@ def rounds_of(clients, options, folder):
 
 
 def table(clients, figures, unfit):
-    base = figures.get("through haproxy") or figures.get("redis-benchmark")
-    for way in ["redis-benchmark", "through haproxy", "through picklock proxy", "picklock stress", "without faults",
-                "stress --direct"]:
+    relayed = figures.get("through haproxy") or figures.get("redis-benchmark")
+    for way in [*DIRECTLY, "through haproxy", "through picklock proxy", "picklock stress", "without faults"]:
         if way in unfit:
             print(f"{clients:>7}  {way:<23} {unfit[way]}")
         elif figures.get(way):
+            base = figures.get("redis-benchmark") if way in DIRECTLY else relayed
             rate, cpu = (statistics.median(each[i] for each in figures[way]) for i in (0, 1))
             faster = statistics.median(mine[0] / its[0] for mine, its in zip(figures[way], base)) if base else 0
             dearer = statistics.median(mine[1] / its[1] for mine, its in zip(figures[way], base)) if base else 0
@@ -215,7 +216,7 @@ def numbers(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clients", type=numbers, default=[10, 100, 1000, 10000])
+    parser.add_argument("--clients", type=numbers, default=[10, 50, 100, 1000, 10000])
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -12,7 +12,7 @@ from conftest import BUILD, PATIENCE_S, ROOT, make
 
 SAYS = "this is what it said"
 PARTS = {
-    "proxy": ["sim/test/bench_proxy.sh", "1", "100"],
+    "proxy": [sys.executable, "harness/bench_proxy.py", "--rounds", "1", "--requests", "100", "--idle", "20", "--value-mb", "2"],
     "explore": ["sim/test/bench_explore.sh", "1"],
     "scale": [sys.executable, "harness/bench_scale.py"],
     "stress": [sys.executable, "harness/bench_stress.py", "--clients", "1", "--seconds", "1", "--rounds", "1"],
