@@ -1,5 +1,6 @@
 """The action for GitHub: what its step runs, says and leaves; and that the pages around it name what is there."""
 
+import json
 import os
 import re
 import shutil
@@ -61,9 +62,29 @@ def test_a_scheme_in_c_is_built(step, tmp_path):
     skeleton = (ROOT / "sim/schemes/skeleton.c").read_text().replace("skeleton", "my_lock")
     (tmp_path / "my_lock.c").write_text(skeleton.replace("out_compare_and_delete(out, SERVER_ONE, lease)", "out_del(out, SERVER_ONE)"))
     done = step(scheme="my_lock.c", options="--fault slow-work")
-    assert done.returncode == 1 and "::error file=my_lock.c,line=" in done.stdout, done.stdout + done.stderr
+    at = 1 + skeleton.splitlines().index("    out_compare_and_delete(out, SERVER_ONE, lease);")  # not what a comment says of a release
+    assert done.returncode == 1 and f"::error file=my_lock.c,line={at},title=unlock-bug" in done.stdout, done.stdout + done.stderr
     (tmp_path / "my_lock.c").write_text("no C\n")
     assert step(scheme="my_lock.c").returncode == 64
+
+
+@pytest.mark.parametrize("lock, cause, marked", [
+    ("schemes/redlock.c", "overrun", "self->asked_us = in->now_us;"),
+    ("schemes/redlock.c", "unlock-bug", "redlock_delete_on_all(lease, out);"),
+    ("schemes/setnx_del.c", "unlock-bug", "out_del(out, SERVER_ONE);"),
+    ("schemes/stamp_getset.c", "extend-own", "self->stamp = stamp_of(lease, in->now_us);"),  # it overwrites where it acquires
+    ("worker/examples/ruby_redis_lock.rb", "unlock-bug", "def release"),  # not the script above it
+    ("worker/examples/redigo_lock.go", "extend-own", "func (l *redigoLock) Extend()"),
+    ("worker/examples/small_lock.js", "overrun", "async acquire(wait_ms) {"),
+])
+def test_what_is_annotated_is_code(tmp_path, lock, cause, marked):
+    """The line of the operation that a cause, or a property, is about: never a comment, a docstring or an import."""
+    found = {"verdict": "violated", "property": cause, "cause": cause, "expected": "holds", "witness": ["a sentence"]}
+    row = {"as_expected": False, "scenario": "a", "properties": [found]}
+    (tmp_path / "results.json").write_text(json.dumps({"results": [row]}))
+    done = subprocess.run([ACTION / "annotate.py", tmp_path, f"a {ROOT}/sim/{lock}"], text=True, capture_output=True, timeout=PATIENCE_S)
+    line = int(re.match(r"::error file=[^,]+,line=(\d+),", done.stdout)[1])
+    assert marked in (ROOT / "sim" / lock).read_text().splitlines()[line - 1], done
 
 
 def test_wrong_inputs_are_refused(step, tmp_path):

@@ -7,8 +7,12 @@ import re
 import shlex
 import sys
 
-# What a property is about: an operation of the lock.
-OPERATION = {"release-own": "release", "no-orphan": "release", "extend-own": "extend"}
+# What a cause or a property is about: an operation of the lock; else it is the acquire.
+OPERATION = {"unlock-bug": "release", "release-own": "release", "no-orphan": "release", "extend-own": "extend"}
+# What a C compiler does not run: comments; and what is in quotes.
+NOT_RUN_IN_C = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"'
+# What a Python or Ruby interpreter does not run, and what is in quotes of one line.
+NOT_RUN_IN_SCRIPTS = r'"""(?:.*?)"""|\'\'\'(?:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\#[^\n]*'
 
 
 def source_of(lock):
@@ -21,14 +25,35 @@ def source_of(lock):
     return None
 
 
-def line_of(path, operation):
-    """Where the operation is written: a function, method or case of that name; else the first line that names it; else the first."""
-    lines = path.read_text(errors="replace").splitlines()
-    for pattern in (rf"(def|func|function|static|async|void|boolean|public)\b[^=;]*\b\w*{operation}\w*\s*\(", rf"\b{operation}"):
-        for number, line in enumerate(lines, 1):
-            if re.search(pattern, line, re.I):
-                return number
-    return 1
+def code_of(path):
+    """The lines of a source, with blanks for what is not run."""
+    pattern = NOT_RUN_IN_SCRIPTS if path.suffix in (".py", ".rb") else NOT_RUN_IN_C
+    text = re.sub(pattern, lambda found: re.sub(r"[^\n]", " ", found[0]), path.read_text(errors="replace"), flags=re.S)
+    return text.splitlines()
+
+
+def first(lines, pattern):
+    return next((number for number, line in enumerate(lines, 1) if re.search(pattern, line, re.I)), None)
+
+
+def line_of_step(lines, operation):
+    """In a scheme in C: the first line behind SCRIPT(), where it acquires, or behind the AWAIT() of who was granted; None: it is no scheme."""
+    line = 0
+    for mark in [r"\bSCRIPT\("] if operation == "acquire" else [r"\bout_granted\w*\(", r"\bAWAIT\("]:
+        found = first(lines[line:], mark)
+        if not found:
+            return None
+        line += found
+    return line + (first(lines[line:], r"\w") or 0)
+
+
+def line_of(lines, operation):
+    """Where the operation is written: a function or method of that name, or a step of a scheme; else the first line that names it.
+    Who extends without an operation of that name does it in its acquire. None: nowhere."""
+    words = rf"\w*{operation}\w*"
+    return (first(lines, rf"\bdef {words}|\b(func|function|static|async|void|boolean|public)\b[^=;]*\b{words}\s*\(")
+            or (operation != "extend" and line_of_step(lines, operation)) or first(lines, rf"\b{operation}")
+            or (operation == "extend" and line_of(lines, "acquire")) or None)
 
 
 def escaped(text, is_value=False):
@@ -59,7 +84,9 @@ def main():
     for _, counts, row, found in findings(results):
         where = ""
         if path:
-            line = line_of(path, OPERATION.get(found["property"], "acquire"))
+            operation = OPERATION.get(found["cause"]) or OPERATION.get(found["property"], "acquire")
+            lines = code_of(path)
+            line = line_of(lines, operation) or first(lines, r"\w") or 1
             where = f"file={escaped(str(path), True)},line={line},"
         title = f"{found['cause']}: {found['property']} under {row.get('fault') or row.get('scenario')}"
         print(f"::{'error' if counts else 'notice'} {where}title={escaped(title, True)}::{escaped(chr(10).join(found['witness']))}")
