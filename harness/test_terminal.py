@@ -18,6 +18,7 @@ COMMANDS = {
     "explore": ["explore", "--scheme", "set-nx-ex-del,redlock", "--clients", "2", "--rounds", "1", "--fault", "none,slow-work,lose-reply", "--witness"],
     "stress": ["stress", "--duration", "200ms", "--clients", "6", "--locks", "1"],
     "list": ["list"],
+    "worker": ["run", "--worker", f"/usr/bin/python3 {ROOT}/sim/worker/examples/naive_lock.py", *SCENARIOS],  # with rows of which nothing is expected
 }
 
 
@@ -30,9 +31,9 @@ def printed(columns, words, cwd):
 @pytest.mark.parametrize("columns", [60, 77, 100, 200])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_line_is_wider_than_the_terminal(tmp_path, command, columns):
-    """But for words that cannot be broken: paths and commands to be copied."""
-    text = printed(columns, COMMANDS[command] + (["--out", tmp_path] if command in ("run", "stress") else []), ROOT)
-    assert len(text.splitlines()) > 10
+    """But for words that cannot be broken: paths and commands to be copied. Nor does a line end with blanks."""
+    text = printed(columns, COMMANDS[command] + (["--out", tmp_path] if command in ("run", "stress", "worker") else []), ROOT)
+    assert len(text.splitlines()) > 10 and not re.findall(" $", text, re.M), text
     wide = [line for line in text.splitlines() if len(line) > columns and "report: " not in line]
     assert not wide, text
 

@@ -114,10 +114,14 @@ static void print_row(const struct terminal *terminal, const struct result_row *
         return;
     }
     bool fits = terminal->scheme_columns + BESIDE_SCHEME <= terminal->columns;
-    terminal_cell(terminal, terminal_colour(row), view_verdict(row), VERDICT_COLUMNS);
-    if (fits)
-        print_what(terminal, headline, is_violated, PROPERTY_COLUMNS, CAUSE_COLUMNS);
-    terminal_cell(terminal, colour_of_standing(standing), view_standing_words(standing), 0);
+    /* What stands last in its line has no blanks behind it. */
+    const char *words = view_standing_words(standing);
+    const bool has_what = fits && is_violated;
+    terminal_cell(terminal, terminal_colour(row), view_verdict(row),
+                  has_what || *words ? VERDICT_COLUMNS : 0);
+    if (has_what || (fits && *words))
+        print_what(terminal, headline, is_violated, PROPERTY_COLUMNS, *words ? CAUSE_COLUMNS : 0);
+    terminal_cell(terminal, colour_of_standing(standing), words, 0);
     fputc('\n', terminal->out);
     if (!fits && is_violated) {
         fprintf(terminal->out, "%9s", "");

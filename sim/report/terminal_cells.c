@@ -36,11 +36,11 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     const struct search_figures *search = row->search;
     fputs("  ", terminal->out);
     terminal_cell(terminal, NULL, row->subject, widths[0] + 2);
-    terminal_cell(terminal, terminal_colour(row), search->words, widths[1]);
     /* A file has a cell in one line, however wide that is. */
-    if (text_columns(terminal->out) &&
-        2 + widths[0] + 2 + widths[1] + STATES_COLUMNS > terminal->columns)
-        fputs("\n   ", terminal->out);
+    const bool fits = !text_columns(terminal->out) ||
+                      2 + widths[0] + 2 + widths[1] + STATES_COLUMNS <= terminal->columns;
+    terminal_cell(terminal, terminal_colour(row), search->words, fits ? widths[1] : 0);
+    fputs(fits ? "" : "\n   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
         fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new in 1000 at the end",
