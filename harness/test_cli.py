@@ -381,6 +381,11 @@ def test_list_names_every_section_in_its_help():
     assert all(f"{name}" in usage for name in run("list", "--json").json), usage
 
 
+def test_list_prints_names_alone():
+    for section, rows in run("list", "--json").json.items():
+        assert run("list", section, "--names").out.splitlines() == [row["name"] for row in rows]
+
+
 def test_a_scenario_goes_by_its_name_from_any_folder(tmp_path):
     named = run("run", "late-grant", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path, cwd=tmp_path)
     filed = run("run", ROOT / "scenarios" / "late-grant.yaml", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path, cwd=tmp_path)

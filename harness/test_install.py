@@ -3,6 +3,7 @@ of --help, and `picklock doctor` says what is missing."""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -158,12 +159,18 @@ def test_bash_completes_what_help_names():
         answer picklock explore --model ''
         answer picklock check --time-unit ''
         answer picklock stress --progress ''
-    """
-    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], text=True, capture_output=True, check=True)
+        answer {picklock} run expired-lease-d
+        answer {picklock} run --on sim hand-over late-gr
+        answer {picklock} test 'python3 my_lock.py' late-gr
+        answer {picklock} test late-gr
+        answer {picklock} stress late-gr
+    """.replace("{picklock}", shlex.quote(str(PICKLOCK)))
+    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], text=True, capture_output=True, check=True, cwd=ROOT)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "replay report", "redis sim", "stall,crash", "set-nx-ex-del set-nx-ex-get-del", "", "--no-cache --no-extend --no-reductions", "", "stress", "bash zsh fish",
-        "picklock jepsen-edn jepsen-json", "knossos porcupine perfetto", "owner-mutex", "", "ns us ms s", "words json none"]
+        "picklock jepsen-edn jepsen-json", "knossos porcupine perfetto", "owner-mutex", "", "ns us ms s", "words json none",
+        "expired-lease-double-delete", "late-grant", "late-grant", "", ""]
     for command in COMMANDS:
         words = re.search(rf"^        {command}\) words='(.*)' ;;$", script, re.MULTILINE).group(1).split()
         assert set(words) == options_of(command) | {"--help"}
@@ -181,11 +188,32 @@ def test_other_shells_read_what_is_printed(shell, tmp_path):
         assert done.returncode == 0 and done.stderr == ""
 
 
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
+def test_fish_completes_scenarios():
+    ask = "".join(f"complete -C '{shlex.quote(str(PICKLOCK))} {words}'; " for words in ("run late-gr", "test foo late-gr", "stress late-gr"))
+    done = subprocess.run(["fish", "-c", f"{run('completion', 'fish').out}\n{ask}"], text=True, capture_output=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["late-grant", "late-grant"] and done.stderr == ""
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here")
+def test_zsh_completes_scenarios():
+    """What it offers for them; whether it asks for them is a matter of its own _arguments."""
+    script = run("completion", "zsh").out
+    ask = f"""
+        compdef() {{ }}; _call_program() {{ shift; "$@" }}; compadd() {{ print -l -- ${{(P)2}} }}; _files() {{ print files }}
+        program={shlex.quote(str(PICKLOCK))}; _picklock_scenarios"""
+    done = subprocess.run(["zsh", "-f"], input=f"compdef() {{ }}\n{script}\n{ask}\n", text=True, capture_output=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines() == [*run("list", "scenarios", "--names", cwd=ROOT).out.splitlines(), "files"] and done.stderr == ""
+    offered = re.findall(r"^    (\w+)\)\n(?:.* \\\n)*.*'\*:scenario:_picklock_scenarios'", script, re.M)
+    assert offered == ["run", "test"]
+
+
 def test_wrong_words_are_refused():
     for words, said in [(["completion", "bsh"], "completion knows bash, zsh and fish, not 'bsh'; did you mean 'bash'?"),
                         (["completion"], "completion wants the name of a shell"),
                         (["man", "rnu"], "unknown command 'rnu'; did you mean 'run'?"),
                         (["man", "run", "test"], "man takes one command, not 2"),
+                        (["list", "--names", "--json"], "list prints --json or --names, not both"),
                         (["doctor", "me"], "doctor takes no operand, such as 'me'")]:
         refused = run(*words)
         assert refused.status == 64 and said in refused.err and refused.out == "", refused

@@ -197,6 +197,14 @@ static char *operand_words(const struct cmd_row *row)
     return words;
 }
 
+/* After so many other operands come scenarios; -1: none do. Their names are asked for when one is
+ * completed: a folder has its own. */
+static int operands_before_scenarios(const struct cmd_row *row)
+{
+    const char *at = strstr(row->usage, "[SCENARIO...]");
+    return !at ? -1 : at > row->usage;
+}
+
 /* --- bash --- */
 
 static void bash_name(const struct cmd_row *row, const struct help_option *option,
@@ -239,7 +247,14 @@ static void print_bash(void)
         each_option(&cmd_rows[i], &(struct shell){bash_values});
         bash_operands(&cmd_rows[i]);
     }
-    printf("    *) [[ $current == -* ]] || return\n      case $command in\n");
+    printf("    *) if [[ $current != -* ]]; then\n        case $command in\n");
+    for (int i = 0; i < cmd_rows_count; i++)
+        if (operands_before_scenarios(&cmd_rows[i]) >= 0)
+            printf("          %s) ((COMP_CWORD > %d)) &&\n"
+                   "            COMPREPLY=($(compgen -W \"$(\"${COMP_WORDS[0]}\" list scenarios "
+                   "--names 2>/dev/null)\" -- \"$current\")) ;;\n",
+                   cmd_rows[i].name, 1 + operands_before_scenarios(&cmd_rows[i]));
+    printf("        esac\n        return\n      fi\n      case $command in\n");
     for (int i = 0; i < cmd_rows_count; i++) {
         printf("        %s) words='--help", cmd_rows[i].name);
         each_option(&cmd_rows[i], &(struct shell){bash_name});
@@ -284,20 +299,29 @@ static void zsh_option(const struct cmd_row *row, const struct help_option *opti
 
 static void print_zsh(void)
 {
-    printf("#compdef picklock\n_picklock() {\n  local -a commands\n  commands=(\n");
+    printf("#compdef picklock\n"
+           "_picklock_scenarios() {\n  local -a names\n"
+           "  names=(${(f)\"$(_call_program scenarios $program list scenarios --names)\"})\n"
+           "  compadd -a names\n  _files\n}\n"
+           "_picklock() {\n  local -a commands\n  commands=(\n");
     for (int i = 0; i < cmd_rows_count; i++) {
         printf("    '%s:", cmd_rows[i].name);
         zsh_text(cmd_rows[i].words, (int)strlen(cmd_rows[i].words));
         printf("'\n");
     }
     printf("  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
-           "  local command=$words[2]\n  shift words\n  ((CURRENT--))\n  case $command in\n");
+           "  local program=$words[1] command=$words[2]\n  shift words\n  ((CURRENT--))\n  case "
+           "$command in\n");
     for (int i = 0; i < cmd_rows_count; i++) {
         printf("    %s)\n      _arguments", cmd_rows[i].name);
         each_option(&cmd_rows[i], &(struct shell){zsh_option});
         char *operands = operand_words(&cmd_rows[i]);
-        printf(*operands ? " \\\n        '1:operand:(%s)' ;;\n"
-                         : " \\\n        '*:file:_files' ;;\n",
+        const int before = operands_before_scenarios(&cmd_rows[i]);
+        if (before > 0)
+            printf(" \\\n        '1:command:_files'");
+        printf(*operands     ? " \\\n        '1:operand:(%s)' ;;\n"
+               : before >= 0 ? " \\\n        '*:scenario:_picklock_scenarios' ;;\n"
+                             : " \\\n        '*:file:_files' ;;\n",
                operands);
         free(operands);
     }
@@ -343,6 +367,10 @@ static void print_fish(void)
             printf("complete -c picklock -n '__fish_seen_subcommand_from %s' -f -a '%s'\n",
                    cmd_rows[i].name, operands);
         free(operands);
+        if (operands_before_scenarios(&cmd_rows[i]) >= 0)
+            printf("complete -c picklock -n '__fish_seen_subcommand_from %s' -a "
+                   "'(eval (commandline -opc)[1] list scenarios --names 2>/dev/null)'\n",
+                   cmd_rows[i].name);
         each_option(&cmd_rows[i], &(struct shell){fish_option});
     }
 }

@@ -21,6 +21,7 @@
 const char cmd_list_help[] =
     "\n"
     "  --json                 print one JSON document\n"
+    "  --names                print the names alone, one a line\n"
     "  --dir DIR              folder of the scenarios (default: scenarios here, or else\n"
     "                         the program's own)\n";
 /* clang-format on */
@@ -190,17 +191,27 @@ static void print_rows(const char *title, const json_t *rows)
     printf("\n");
 }
 
+static void print_names(const json_t *rows)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row) puts(json_string_value(json_object_get(row, "name")));
+}
+
 int cmd_list(int argc, char **argv)
 {
     char shipped[PLACE_BYTES];
     bool is_here = access("scenarios", R_OK) == 0 || !place_shared("scenarios", shipped);
     struct listing listing = {.dir = is_here ? "scenarios" : shipped};
     const char *names[SECTIONS_COUNT];
-    int operands, as_json = 0, matched = 0;
+    int operands, as_json = 0, as_names = 0, matched = 0;
     const struct option_row rows[] = {{"--json", OPTION_FLAG, &as_json, 0, 0},
+                                      {"--names", OPTION_FLAG, &as_names, 0, 0},
                                       {"--dir", OPTION_TEXT, &listing.dir, 0, 0}};
-    if (options_parse(argc, argv, rows, 2, &operands, &listing.failure))
+    if (options_parse(argc, argv, rows, 3, &operands, &listing.failure))
         return cmd_failed(&listing.failure);
+    if (as_json && as_names)
+        return cmd_refuse("list prints --json or --names, not both");
     json_t *all = json_object();
     for (int i = 0; i < SECTIONS_COUNT; i++) {
         names[i] = sections[i].name;
@@ -208,8 +219,11 @@ int cmd_list(int argc, char **argv)
             continue;
         matched++;
         json_object_set_new(all, sections[i].name, sections[i].list(&listing));
-        if (!as_json && !listing.failure.code)
-            print_rows(sections[i].name, json_object_get(all, sections[i].name));
+        const json_t *found = json_object_get(all, sections[i].name);
+        if (as_names && !listing.failure.code)
+            print_names(found);
+        else if (!as_json && !listing.failure.code)
+            print_rows(sections[i].name, found);
     }
     if (!matched) {
         char suggestion[SUGGEST_BYTES];
