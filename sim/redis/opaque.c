@@ -12,6 +12,8 @@ enum {
     ESCAPE_BYTES = 4, /* \xNN */
     DIGEST_DIGITS = 16,
     VALUE_HEAD_MAX = 40, /* of a long value */
+    WORD_LONG = 48,      /* longer than most tokens and keys: a script, or data */
+    WORD_HEAD_MAX = 32,  /* of such a word */
 };
 
 static const uint64_t digest_start = 14695981039346656037u; /* FNV-1a */
@@ -49,11 +51,46 @@ static bool append(char *text, size_t size, const char *bytes, size_t length, bo
     return true;
 }
 
+/* A long word is its beginning, each run of white space a blank, then '#' and 8 digits of the
+ * digest of all of it: two scripts that begin alike can be told apart. */
+static bool append_short(char *text, size_t size, const char *word, size_t length)
+{
+    char head[WORD_HEAD_MAX + ESCAPE_BYTES] = "", digest[DIGEST_DIGITS];
+    bool is_behind_blank = true, fits = true;
+    for (size_t i = 0; fits && i < length; i++) {
+        const bool is_blank = isspace((unsigned char)word[i]);
+        if (!is_blank || !is_behind_blank)
+            fits = append(head, WORD_HEAD_MAX, is_blank ? " " : &word[i], 1, false);
+        is_behind_blank = is_blank;
+    }
+    const uint64_t whole = digest_more(digest_start, word, length);
+    snprintf(digest, sizeof digest, "#%08x", (unsigned)(whole ^ whole >> 32));
+    return append(text, size, head, strlen(head), false) &&
+           append(text, size, digest, strlen(digest), false);
+}
+
+/* As much as fits, with "..." in the place of the rest; false: not all of it did. */
+static bool print_words(char *text, size_t size, const char *const *words, const size_t *lengths,
+                        int count, bool is_short)
+{
+    static const char cut[] = "...";
+    const size_t most = size - (sizeof cut - 1);
+    bool fits = true;
+    text[0] = '\0';
+    for (int i = 0; fits && i < count; i++) {
+        fits = i == 0 || append(text, most, " ", 1, false);
+        fits = fits && (is_short && lengths[i] > WORD_LONG
+                            ? append_short(text, most, words[i], lengths[i])
+                            : append(text, most, words[i], lengths[i], false));
+    }
+    if (!fits)
+        memcpy(text + strlen(text), cut, sizeof cut);
+    return fits;
+}
+
 void opaque_of_words(struct opaque *opaque, const char *const *words, const size_t *lengths,
                      int count, unsigned keys)
 {
-    static const char cut[] = "...";
-    bool fits = true;
     assert(count >= 1);
     *opaque = (struct opaque){.digest = digest_start, .keys = keys};
     append(opaque->name, sizeof opaque->name, words[0], lengths[0], false);
@@ -62,11 +99,9 @@ void opaque_of_words(struct opaque *opaque, const char *const *words, const size
     for (int i = 0; i < count; i++) {
         opaque->digest = digest_more(opaque->digest, words[i], lengths[i]);
         opaque->digest = digest_more(opaque->digest, "\r\n", 2);
-        fits = fits && (i == 0 || append(opaque->text, sizeof opaque->text - 3, " ", 1, false));
-        fits = fits && append(opaque->text, sizeof opaque->text - 3, words[i], lengths[i], false);
     }
-    if (!fits)
-        memcpy(opaque->text + strlen(opaque->text), cut, sizeof cut);
+    if (!print_words(opaque->text, sizeof opaque->text, words, lengths, count, false))
+        print_words(opaque->text, sizeof opaque->text, words, lengths, count, true);
 }
 
 bool opaque_is_same(const struct opaque *one, const struct opaque *two)

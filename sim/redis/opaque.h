@@ -20,12 +20,14 @@ enum {
 /* Texts are printable ASCII; any other byte, and \, is written \xNN. */
 struct opaque {
     char name[OPAQUE_NAME_MAX]; /* "EVALSHA", never empty */
-    char text[OPAQUE_TEXT_MAX]; /* as a person would type it, cut to fit; "": nobody kept it */
+    char text[OPAQUE_TEXT_MAX]; /* as a person would type it, short enough to fit; "": not kept */
     uint64_t digest;            /* of all its bytes; 0: not known */
     unsigned keys;              /* bit enum key: of a lock's keys those that it names */
 };
 
 /* Fills *opaque from the words of one request, as they stand on the wire (borrowed). count >= 1.
+ * Where the text would be too long, each long word is its beginning, '#' and 8 digits of its
+ * digest; what does not fit then ends in "...".
  * keys: bits of enum key. The name is the first word in upper case. */
 void opaque_of_words(struct opaque *opaque, const char *const *words, const size_t *lengths,
                      int count, unsigned keys);

@@ -158,22 +158,49 @@ static void a_value_is_the_same_as_bytes_and_as_text(void **state)
         assert_false(value_number(bad[i], &number));
 }
 
-static void a_long_command_is_cut_but_not_its_digest(void **state)
+static void a_long_command_is_told_by_the_digest_of_its_long_word(void **state)
 {
-    char bytes[300];
-    const char *words[] = {"set", "lock", bytes};
-    const size_t lengths[] = {3, 4, sizeof bytes};
+    static const char check[] =
+        "\n  if redis.call('get',\n KEYS[1]) == ARGV[1] then return redis.call(";
+    char one_script[200], other_script[200];
+    const char *words[] = {"eval", one_script, "1", "lock", "5e1f0c9b3c0247f2a5b1c3d4e5f60718"};
+    const size_t lengths[] = {4, sizeof check - 1 + 20, 1, 4, 32};
+    struct opaque one, two, again;
+    (void)state;
+    (void)snprintf(one_script, sizeof one_script, "%s%-20s", check, "'del', KEYS[1])");
+    (void)snprintf(other_script, sizeof other_script, "%s%-20s", check, "'expire', KEYS[1])");
+    opaque_of_words(&one, words, lengths, 5, 1u << KEY_LOCK);
+    opaque_of_words(&again, words, lengths, 5, 1u << KEY_LOCK);
+    words[1] = other_script;
+    opaque_of_words(&two, words, lengths, 5, 1u << KEY_LOCK);
+    const char *begin = "eval if redis.call('get', KEYS[1]) ";
+    const char *end = " 1 lock 5e1f0c9b3c0247f2a5b1c3d4e5f60718";
+    assert_int_equal(strncmp(one.text, begin, strlen(begin)), 0);
+    assert_string_equal(one.text + strlen(one.text) - strlen(end), end);
+    assert_string_equal(one.text, again.text);
+    assert_string_not_equal(one.text, two.text);
+    assert_false(opaque_is_same(&one, &two));
+}
+
+static void a_command_of_many_words_is_cut_but_not_its_digest(void **state)
+{
+    enum { COUNT = 40 };
+    const char *words[COUNT];
+    size_t lengths[COUNT];
     struct opaque one, two, three;
     (void)state;
-    memset(bytes, 'x', sizeof bytes);
-    opaque_of_words(&one, words, lengths, 3, 1u << KEY_LOCK);
-    bytes[sizeof bytes - 1] = '\0';
-    opaque_of_words(&two, words, lengths, 3, 1u << KEY_LOCK);
+    for (int i = 0; i < COUNT; i++) {
+        words[i] = i ? "abcdef" : "mset";
+        lengths[i] = i ? 6 : 4;
+    }
+    opaque_of_words(&one, words, lengths, COUNT, 1u << KEY_LOCK);
+    words[COUNT - 1] = "abcdeg";
+    opaque_of_words(&two, words, lengths, COUNT, 1u << KEY_LOCK);
     opaque_of_words(&three, words, lengths, 2, 1u << KEY_LOCK);
-    assert_string_equal(one.name, "SET");
-    assert_string_equal(three.text, "set lock");
-    assert_int_equal(strncmp(one.text, "set lock xxx", 12), 0);
-    assert_string_equal(one.text + strlen(one.text) - 4, "x...");
+    assert_string_equal(one.name, "MSET");
+    assert_string_equal(three.text, "mset abcdef");
+    assert_int_equal(strncmp(one.text, "mset abcdef abcdef", 18), 0);
+    assert_string_equal(one.text + strlen(one.text) - 3, "...");
     assert_string_equal(one.text, two.text);
     assert_true(opaque_is_same(&one, &one));
     assert_false(opaque_is_same(&one, &two));
@@ -188,7 +215,8 @@ int main(void)
         cmocka_unit_test(bad_foreign_heads_are_refused),
         cmocka_unit_test(version_1_knows_nothing_foreign),
         cmocka_unit_test(a_value_is_the_same_as_bytes_and_as_text),
-        cmocka_unit_test(a_long_command_is_cut_but_not_its_digest),
+        cmocka_unit_test(a_long_command_is_told_by_the_digest_of_its_long_word),
+        cmocka_unit_test(a_command_of_many_words_is_cut_but_not_its_digest),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
