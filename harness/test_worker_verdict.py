@@ -80,7 +80,7 @@ def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path
     assert ran.status == 1 and ran.err == "", ran
     words = flat(ran.out)
     assert "a clean hand-over, and the same again in new processes: 5 commands each" in words
-    assert "Verdict: my lock.py fails: unlock-bug." in words
+    assert "Verdict: my lock.py fails: unlock-bug. unlock-bug: a release" in words  # its one scenario was played: no word of that
     assert "in 1 cell and 1 scenario, soonest in 10 steps under slow-work What to do: release with one script" in words
     assert "Found, and not counted: overrun (nobody's fault)." in words
     assert "The shortest counterexample (unlock-bug):" in words and "removes B's key" in words  # the diagram says so
@@ -100,6 +100,15 @@ def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path
     verdict = page.split('<section class="conclusion">')[1].split("</section>")[0]
     assert '<h1 class="bad">my lock.py fails: unlock-bug.</h1>' in page and "What to do:" in verdict and "<svg" in verdict and line in verdict
     assert results["notes"][0] in page
+
+
+def test_the_verdict_says_how_many_scenarios_were_played(picklock, worker, tmp_path):
+    out = tmp_path / "out"
+    ran = picklock("test", worker(), SCENARIO, "scenarios/getset-race.yaml", "--fault", "none", *SMALL, "--out", out)
+    said = "1 of 2 scenarios was played; 1 does not apply: it needs what this lock does not do, or what a program cannot be told to do."
+    assert ran.status == 1 and f"Verdict: my lock.py fails: unlock-bug. {said} The report says which." in flat(ran.out), ran
+    page = html.unescape((out / "latest" / "index.html").read_text())
+    assert said in page and "no read came to stall after" in page
 
 
 def test_a_folder_that_can_not_be_made_is_told_before_its_worker_is_begun(picklock, worker, tmp_path):

@@ -74,7 +74,10 @@ enum fail test_conclusion_print(const struct results *results, const char *folde
     report_terminal_brief(stdout, results, output_has_colours());
     putchar('\n');
     char *whole = conclusion_whole(&view, &conclusion);
-    print_words(memory_format("Verdict: %s", whole), 0);
+    char *played = conclusion_played(&view);
+    print_words(memory_format("Verdict: %s%s%s", whole, played ? " " : "", played ? played : ""),
+                0);
+    free(played);
     free(whole);
     print_causes(&conclusion);
     print_words(conclusion_known(&conclusion), 0);

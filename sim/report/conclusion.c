@@ -135,6 +135,19 @@ char *conclusion_whole(const struct view *view, const struct conclusion *conclus
         counts.cells == 1 ? "its" : "their", runs, units_plural(runs));
 }
 
+char *conclusion_played(const struct view *view)
+{
+    const struct view_counts counts = view_count(view);
+    const int apart = counts.standing[STANDING_NOT_APPLICABLE], played = counts.rows - apart;
+    if (!apart)
+        return NULL;
+    return memory_format("%d of %d scenario%s %s played; %d %s not apply: %s what this lock does "
+                         "not do, or what a program cannot be told to do. The report says which.",
+                         played, counts.rows, units_plural(counts.rows),
+                         played == 1 ? "was" : "were", apart, apart == 1 ? "does" : "do",
+                         apart == 1 ? "it needs" : "they need");
+}
+
 char *conclusion_known(const struct conclusion *conclusion)
 {
     char *names = NULL;

@@ -62,6 +62,7 @@ void html_conclusion(const struct page *page)
     const struct conclusion conclusion = conclusion_of(page->view);
     html_put(page, "<section class=\"conclusion\">\n<h2>%s</h2>\n",
              conclusion.failures ? "Why, and what to do" : "What was found");
+    put_paragraph(page, conclusion_played(page->view));
     if (conclusion.failures)
         html_put(page, "<ul class=\"reasons\">\n");
     for (int i = 0; i < conclusion.failures; i++)
