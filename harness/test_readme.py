@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, ROOT, listed, run
+from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT, listed, run
 from readme import EXAMPLES, README as README_PATH, pages, report
 
 README = README_PATH.read_text()
@@ -91,6 +91,23 @@ def test_the_commands_print_what_the_readme_says(tmp_path, marks):
     for command, output in [step for mark in marks for step in console(mark)]:
         done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True, timeout=PATIENCE_S)
         assert comparable(done.stdout) == comparable(output), f"$ {command}\n{done.stdout}{done.stderr}"
+
+
+def form(text):
+    """What a stress run prints without what luck decides: figures, the counterexample, and the cause of who was not caught."""
+    text = re.sub(r"(^NOT expected: [^\n]*\n).*?\n\n", r"\1\n", text, flags=re.M | re.S)
+    text = re.sub(r"(The safe set-nx-px-cad did\s+not)[^.]*", r"\1", text)
+    text = re.sub(r"^(set-nx-px-cad +\d.*) +\S+$", r"\1 CAUSE", text, flags=re.M)
+    return re.sub(r" +", " ", re.sub(r"[\d.]+(us|ms|s)?\b", "N", comparable(text)))
+
+
+def test_the_stress_run_is_whole(tmp_path):
+    """For a part of its time, with more that strikes."""
+    [(command, output)] = console("picklock stress --scheme")
+    shorter = command.replace("--duration 10s", "--duration 3s --pause 20%")
+    done = subprocess.run(["bash", "-c", shorter.replace("build/picklock", str(PICKLOCK))], cwd=tmp_path, text=True, capture_output=True, timeout=PATIENCE_S)
+    assert shorter != command and done.returncode == 1, done
+    assert form(done.stdout) == form(output), done.stdout
 
 
 def test_every_command_has_its_row():
