@@ -127,6 +127,27 @@ def test_a_second_signal_ends_it_at_once():
     assert status in (128 + signal.SIGINT, 69) and not out, (status, out)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_in_real_time_does_not_wait_for_its_end(tmp_path, number):
+    """Its row says so, in `run` and in `replay`."""
+    story = tmp_path / "long.yaml"
+    story.write_text("name: long\nsource: of this test\nlease: 1s\nclients: [A, B]\nsteps:\n  - A acquires\n  - A releases\n  - time passes 1h\n"
+                     "  - B acquires\nexpect:\n  set-nx-px-cad: { mutual-exclusion: holds }\n")
+    assert run("run", story, "--scheme", "set-nx-px-cad", "--on", "sim", "--out", tmp_path / "sim").status == 0
+    (schedule,) = (tmp_path / "sim" / "latest" / "schedules").iterdir()
+    for words in (["run", story, "--scheme", "set-nx-px-cad"], ["replay", schedule]):
+        out = tmp_path / words[0]
+        before = servers()
+        process = start(*words, "--real-time", "--out", out)
+        until(lambda: servers() - before and any(out.iterdir()) if out.exists() else False, "the run has begun")
+        process.send_signal(number)
+        status, told, err = end(process)
+        (row,) = results_of(out)["results"]
+        assert status == 2 and row["verdict"] == "unknown" and row["trouble"].endswith(": interrupted by a signal"), (status, told, err)
+        assert row["seconds"] < 60
+    assert results_of(tmp_path / "run")["interrupted"] == {"why": signal.Signals(number).name, "done": 0, "of": 1, "unit": "run"}
+
+
 def test_nohup_stays_nohup(tmp_path):
     process = start("run", "--on", "sim", ONE, *LONG, "--out", tmp_path,
                     preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

@@ -100,7 +100,8 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
     runner->world = strcmp(on, "sim") == 0 ? WORLD_SIM : WORLD_REDIS;
     *live = (struct live_options){.redis_server = choices->redis_server,
                                   .url = secrets_reveal(choices->redis),
-                                  .steering = choices->real_time ? REAL_TIME : STEERED};
+                                  .steering = choices->real_time ? REAL_TIME : STEERED,
+                                  .stop = &cmd_stop};
     if (runner->world == WORLD_SIM &&
         (choices->redis || choices->redis_server || choices->real_time))
         return failure_set(failure, FAIL_INPUT,

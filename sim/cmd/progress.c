@@ -2,6 +2,7 @@
 #include "cmd/progress.h"
 
 #include "base/monotonic.h"
+#include "base/units.h"
 #include "cmd/heartbeat.h"
 
 #include <inttypes.h>
@@ -25,8 +26,8 @@ void progress_begin(struct progress *progress)
     char time[PROGRESS_TIME_MAX];
     progress->began_us = monotonic_us();
     if (progress->is_real_time && progress->takes_us >= LONG_US) {
-        fprintf(stderr, "%" PRId64 " runs, about %s: leases run out in real time", progress->runs,
-                progress_print_time(progress->takes_us, time));
+        fprintf(stderr, "%" PRId64 " run%s, about %s: leases run out in real time", progress->runs,
+                units_plural(progress->runs), progress_print_time(progress->takes_us, time));
         if (progress->left_out)
             fprintf(stderr, "; %" PRId64 " more do not apply here", progress->left_out);
         fprintf(stderr, "\n");

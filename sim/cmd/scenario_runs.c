@@ -175,6 +175,7 @@ struct plan {
     const struct scenario_runs *runs;
     struct results *results;
     struct progress progress;
+    bool is_cut; /* the last row stands for a run that a signal ended */
 };
 
 typedef enum fail planned_function(struct plan *plan, const struct planned *planned,
@@ -234,7 +235,11 @@ static enum fail run_one(struct plan *plan, const struct planned *planned, struc
         progress_next(&plan->progress, scenario->name,
                       interpreter_takes_us(scenario, planned->scheme));
     plan->runs->runner->round = planned->round;
-    return runner_scenario(plan->runs->runner, scenario, planned->scheme, plan->results, failure);
+    const enum fail fail =
+        runner_scenario(plan->runs->runner, scenario, planned->scheme, plan->results, failure);
+    plan->is_cut = !fail && cmd_stop &&
+                   plan->results->rows[plan->results->rows_count - 1].verdict == VERDICT_UNKNOWN;
+    return fail;
 }
 
 enum fail scenario_runs_make(const struct scenario_runs *runs, struct results *results,
@@ -252,8 +257,8 @@ enum fail scenario_runs_make(const struct scenario_runs *runs, struct results *r
     enum fail fail = for_all(&plan, run_one, failure);
     progress_end();
     int64_t all = shard_size(&results->shard, results->whole);
-    if (results->rows_count < all)
-        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run",
-                          results->rows_count, all);
+    const int64_t done = results->rows_count - plan.is_cut;
+    if (done < all)
+        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run", done, all);
     return fail;
 }

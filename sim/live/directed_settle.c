@@ -14,6 +14,11 @@ struct settling {
     enum awaited awaited;
 };
 
+static bool is_stopped(const struct directed *directed)
+{
+    return directed->live->stop && *directed->live->stop;
+}
+
 /* A request that was sent and does not stand at the proxy yet, and whose it is; NULL: none. */
 static const struct exchange *not_at_proxy(const struct directed *directed, int *client)
 {
@@ -56,7 +61,7 @@ static bool is_settled(void *context)
 {
     const struct settling *settling = context;
     int client;
-    if (settling->directed->broken_server)
+    if (settling->directed->broken_server || is_stopped(settling->directed))
         return true;
     return exchange_is_there(settling) && !not_at_proxy(settling->directed, &client) &&
            connections_leaving(settling->directed) == 0;
@@ -83,6 +88,11 @@ static enum fail did_not_come(const struct settling *settling, struct failure *f
                        connections_leaving(directed), SETTLE_LIMIT_US / 1000000);
 }
 
+static enum fail interrupted(struct failure *failure)
+{
+    return failure_set(failure, FAIL_UNKNOWN, "interrupted by a signal");
+}
+
 /* A server that died is the reason; its end may take a moment longer than that of its connections.
  */
 enum fail directed_say_broken(struct directed *directed, struct failure *failure)
@@ -101,6 +111,8 @@ enum fail directed_settle(struct directed *directed, const struct exchange *exch
     struct settling settling = {.directed = directed, .exchange = exchange, .awaited = awaited};
     enum fail fail =
         live_run_until(directed->live, is_settled, &settling, SETTLE_LIMIT_US, failure);
+    if (is_stopped(directed))
+        return interrupted(failure);
     if (fail == FAIL_UNKNOWN)
         return did_not_come(&settling, failure);
     if (fail)
@@ -118,7 +130,7 @@ enum fail directed_end_wait(struct directed *directed, const struct exchange *ex
     if (directed_is_real_time(directed))
         return FAIL_NONE;
     while (!fail && !directed->broken_server && !exchange_is_answered(exchange) &&
-           monotonic_us() < limit_us) {
+           !is_stopped(directed) && monotonic_us() < limit_us) {
         (void)uv_run(&live->loop, UV_RUN_NOWAIT);
         fail = servers_end_waits(&live->servers, exchange->connection->endpoint->number, failure);
     }
@@ -152,7 +164,8 @@ enum fail directed_pass_time(struct backend *backend, int64_t amount_us, struct 
         (void)uv_run(&directed->live->loop, UV_RUN_ONCE);
         (void)uv_timer_stop(&directed->live->tick);
         left_us = directed->choice_us + amount_us - directed_now_us(backend, 0);
-        fail = servers_check(&directed->live->servers, failure);
+        fail = is_stopped(directed) ? interrupted(failure)
+                                    : servers_check(&directed->live->servers, failure);
     }
     return fail;
 }

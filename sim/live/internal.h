@@ -15,6 +15,7 @@ struct live {
     int endpoints_count;
     int looked_at;               /* servers whose clocks were, when the run began */
     char prefix[KEY_PREFIX_MAX]; /* of all our keys: "picklock:<hex>:" */
+    const volatile int *stop;    /* as in live_options */
     bool is_busy;                /* a world or a stress run stands on it */
 };
 

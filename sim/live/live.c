@@ -44,6 +44,7 @@ enum fail live_new(struct live **made, const struct live_options *options, struc
     struct failure local, *why = failure ? failure : &local;
     unsigned long long drawn = 0;
     *made = NULL;
+    live->stop = options->stop;
     raise_limit();
     int error = uv_loop_init(&live->loop);
     if (error < 0) {

@@ -24,6 +24,8 @@ struct live_options {
     const char
         *url; /* --redis URL of an existing server, or NULL: private servers. Implies REAL_TIME */
     enum steering steering;
+    const volatile int *stop; /* set by a signal handler: a directed run ends as FAIL_UNKNOWN. Kept;
+                                 may be NULL */
 };
 
 /* The servers of a program run: started at first use, emptied and used again by the runs that
