@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "checks/answers.h"
+#include "checks/told_fences.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,8 @@ struct sure {
 };
 
 struct box_lock {
-    bool has_fence;              /* a grant in time told one: the last such */
-    int64_t fence, fence_us;     /* that one, and when it was told */
-    char fenced[NAME_MAX_BYTES]; /* and to whom */
-    int64_t asked;               /* attempts that have begun */
-    int open;                    /* attempts that may hold it, or come to hold it */
+    int64_t asked;       /* attempts that have begun */
+    int open;            /* attempts that may hold it, or come to hold it */
     struct sure last[2]; /* when the last one of those ended; of two clients, the latest first */
     struct sure held[2]; /* when the last certain hold ended; the same */
 };
@@ -34,6 +32,7 @@ struct black_box {
     bool may_renew; /* a lease may end later than anybody says */
     struct finding findings[JUDGED];
     struct box_lock *locks;
+    struct told_fences *fences;
     struct answers_engine *answers; /* NULL: clients judge stamps, and no lock is like that */
     int64_t overlap_index; /* of the last grant that two certain holds are told of; NO_INDEX */
     bool is_contradictory; /* two answers cannot both be so, whatever the scheme does */
@@ -61,6 +60,7 @@ struct black_box *black_box_new(const struct ledger *ledger)
     made->ledger = ledger;
     made->may_renew = ledger_promises(ledger, PROMISE_EXTENDS);
     made->locks = memory_new(locks, sizeof *made->locks);
+    made->fences = told_fences_new(ledger->head->clients, ledger->head->locks);
     made->answers = engine_for(ledger);
     made->overlap_index = NO_INDEX;
     for (size_t i = 0; i < locks; i++)
@@ -78,6 +78,7 @@ void black_box_free(struct black_box *box)
 {
     if (box->answers)
         answers_free(box->answers);
+    told_fences_free(box->fences);
     free(box->locks);
     free(box);
 }
@@ -423,28 +424,26 @@ static void contradicted(struct black_box *box, const struct event *event)
                      finding);
 }
 
-/* Grants told within their leases came in the order in which they were told. */
 static void fenced(struct black_box *box, const struct event *event)
 {
-    const struct ledger *ledger = box->ledger;
-    struct box_lock *lock = &box->locks[event->lock];
-    struct finding *finding = finding_of(box, PROPERTY_FENCE_ORDER);
+    const char *name = client_name(box->ledger, event->client);
     const bool is_told = event->has_fence || event->fence; /* of our own lines 0 is none */
-    if (!is_told || !is_certain(box, event->client, event->time_us))
+    const struct told_fence *first =
+        is_told ? told_fences_granted(box->fences, event,
+                                      is_certain(box, event->client, event->time_us), name)
+                : NULL;
+    if (!first || !hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index))
         return;
-    if (lock->has_fence && event->fence <= lock->fence &&
-        hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index)) {
-        finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
-                    lock->fenced, (long long)lock->fence, MS(lock->fence_us));
-        finding_say(finding, "%s was granted it later, with %lld, told at %s: not larger.",
-                    client_name(ledger, event->client), (long long)event->fence,
+    struct finding *finding = finding_of(box, PROPERTY_FENCE_ORDER);
+    finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
+                first->name, (long long)first->fence, MS(first->time_us));
+    if (first->fence == event->fence)
+        finding_say(finding, "%s was granted it with the same token, told at %s.", name,
                     MS(event->time_us));
-        finding_say(finding, "%s.", cause_title(CAUSE_FENCE_DISORDER));
-    }
-    lock->has_fence = true;
-    lock->fence = event->fence;
-    lock->fence_us = event->time_us;
-    (void)snprintf(lock->fenced, sizeof lock->fenced, "%s", client_name(ledger, event->client));
+    else
+        finding_say(finding, "%s was granted it later, with %lld, told at %s: not larger.", name,
+                    (long long)event->fence, MS(event->time_us));
+    finding_say(finding, "%s.", cause_title(CAUSE_FENCE_DISORDER));
 }
 
 static void answered(struct black_box *box, const struct event *event)
@@ -470,8 +469,10 @@ void black_box_event(struct black_box *box, const struct event *event)
     if (event->client < 0 || box->ledger->has_two_at_once ||
         (event->attempt != box->ledger->clients[event->client].attempt && !is_without(box, event)))
         return;
-    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
+    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE) {
         attempt_begins(box, event);
+        told_fences_called(box->fences, event);
+    }
     if (event->kind == EVENT_CALL || event->kind == EVENT_RETURN)
         answered(box, event);
     if (event->kind != EVENT_RETURN)

@@ -249,59 +249,6 @@ static void it_is_said_who_can_have_held_the_lock(void **state)
     }
 }
 
-/* --- fences --- */
-
-static void is_told_fence(struct story *story, int client, double from, double until, int64_t fence)
-{
-    at(story, from);
-    calls(story, client, OP_ACQUIRE);
-    at(story, until);
-    happens(story, (struct event){.kind = EVENT_RETURN,
-                                  .client = client,
-                                  .server = -1,
-                                  .op = OP_ACQUIRE,
-                                  .result = RESULT_GRANTED,
-                                  .fence = fence});
-    releases_unseen(story, client, until + 1, until + 2, RESULT_RELEASED);
-}
-
-/* Told within their leases they grew in that order; what is told later, or without a fence, or of
- * another lock, says nothing. */
-static void fences_that_were_told_must_grow(void **state)
-{
-    static const struct {
-        int64_t second, third;
-        bool is_late, is_apart, is_bad;
-    } tried[] = {
-        {8, 9, false, false, false}, {8, 8, false, false, true},  {8, 7, false, false, true},
-        {0, 7, false, false, true},  {0, 8, false, false, false}, {9, 8, true, false, false},
-        {6, 5, false, true, false},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
-        struct story *story = story_new(&minting, 1, 300);
-        is_told_fence(story, A, 0, 1, tried[i].is_apart ? 9 : 7);
-        is_told_fence(story, B, 10, tried[i].is_late ? 311 : 11,
-                      tried[i].second + tried[i].is_apart);
-        story->lock = tried[i].is_apart;
-        is_told_fence(story, C, 400, 401, tried[i].third);
-        ends(story);
-        const struct finding *found = &story->findings[PROPERTY_FENCE_ORDER];
-        if (tried[i].is_apart) { /* B's 7 behind A's 9, and nothing of C's 5 */
-            assert_int_equal(found->count, 1);
-            assert_says(found, "B was granted it later, with 7,");
-        } else {
-            assert_int_equal(found->count, tried[i].is_bad);
-        }
-        if (tried[i].is_bad) {
-            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_FENCE_DISORDER);
-            assert_says(found, tried[i].second ? "B was granted the lock with fencing token 8"
-                                               : "A was granted the lock with fencing token 7");
-        }
-        story_free(story);
-    }
-}
-
 /* --- a part was seen --- */
 
 /* A's and B's holds overlap, and C's plain DEL has removed A's key; all of it seen, or not. */
@@ -466,7 +413,6 @@ int main(void)
         cmocka_unit_test(refused_where_somebody_may_hold_it_proves_nothing),
         cmocka_unit_test(refused_when_nobody_had_asked_is_an_untruth),
         cmocka_unit_test(it_is_said_who_can_have_held_the_lock),
-        cmocka_unit_test(fences_that_were_told_must_grow),
         cmocka_unit_test(what_was_seen_whole_has_its_cause),
         cmocka_unit_test(what_was_seen_in_part_has_none),
         cmocka_unit_test(engines_that_disagree_say_so),

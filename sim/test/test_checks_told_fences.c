@@ -1,0 +1,111 @@
+/* test_checks_told_fences.c - fencing tokens by calls and returns alone: what their order proves.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/story.h"
+
+static void is_told(struct story *story, int client, int64_t fence)
+{
+    happens(story, (struct event){.kind = EVENT_RETURN,
+                                  .client = client,
+                                  .server = -1,
+                                  .op = OP_ACQUIRE,
+                                  .result = RESULT_GRANTED,
+                                  .fence = fence});
+}
+
+static void is_told_fence(struct story *story, int client, double from, double until, int64_t fence)
+{
+    at(story, from);
+    calls(story, client, OP_ACQUIRE);
+    at(story, until);
+    is_told(story, client, fence);
+    at(story, until + 1);
+    calls(story, client, OP_RELEASE);
+    returns(story, client, OP_RELEASE, RESULT_RELEASED);
+}
+
+/* Told within their leases they grew in that order; what is told later grew behind what was told
+ * before its call, and before what is called behind it; without a fence, or of another lock, it
+ * says nothing. */
+static void fences_that_were_told_must_grow(void **state)
+{
+    static const struct {
+        int64_t second, third;
+        bool is_late, is_apart, is_bad;
+    } tried[] = {
+        {8, 9, false, false, false}, {8, 8, false, false, true},  {8, 7, false, false, true},
+        {0, 7, false, false, true},  {0, 8, false, false, false}, {9, 8, true, false, true},
+        {6, 5, false, true, false},  {8, 9, true, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = story_new(&minting, 1, 300);
+        is_told_fence(story, A, 0, 1, tried[i].is_apart ? 9 : 7);
+        is_told_fence(story, B, 10, tried[i].is_late ? 311 : 11,
+                      tried[i].second + tried[i].is_apart);
+        story->lock = tried[i].is_apart;
+        is_told_fence(story, C, 400, 401, tried[i].third);
+        ends(story);
+        const struct finding *found = &story->findings[PROPERTY_FENCE_ORDER];
+        if (tried[i].is_apart) { /* B's 7 behind A's 9, and nothing of C's 5 */
+            assert_int_equal(found->count, 1);
+            assert_says(found, "B was granted it later, with 7,");
+        } else {
+            assert_int_equal(found->count, tried[i].is_bad);
+        }
+        if (tried[i].is_bad) {
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_FENCE_DISORDER);
+            assert_says(found, tried[i].second == 9 ? "B was granted the lock with fencing token 9"
+                               : tried[i].second    ? "B was granted the lock with fencing token 8"
+                                                 : "A was granted the lock with fencing token 7");
+        }
+        story_free(story);
+    }
+}
+
+/* A and B are told late, so that neither lease says who came first: only a call behind a return
+ * does. The same token is nobody's twice. */
+static void fences_of_late_grants_grow_where_their_order_is_known(void **state)
+{
+    static const struct {
+        double called; /* B; A is told at 400 */
+        int64_t first, second;
+        bool is_bad;
+    } tried[] = {
+        {10, 8, 7, false}, {10, 7, 8, false},  {10, 7, 7, true},
+        {401, 8, 7, true}, {401, 7, 8, false}, {401, 7, 7, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = story_new(&minting, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        at(story, tried[i].called < 400 ? tried[i].called : 400);
+        if (tried[i].called < 400)
+            calls(story, B, OP_ACQUIRE);
+        at(story, 400);
+        is_told(story, A, tried[i].first);
+        if (tried[i].called > 400)
+            calls(story, B, OP_ACQUIRE);
+        at(story, 800);
+        is_told(story, B, tried[i].second);
+        ends(story);
+        if (tried[i].is_bad)
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_FENCE_DISORDER);
+        else
+            assert_int_equal(story->findings[PROPERTY_FENCE_ORDER].count, 0);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fences_that_were_told_must_grow),
+        cmocka_unit_test(fences_of_late_grants_grow_where_their_order_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
