@@ -41,6 +41,12 @@ def test_a_lock_that_was_lost_unseen_is_not_said_to_be_kept(picklock):
     assert "broke the lock, or its server did (bug-or-loss)." in out, out
 
 
+def test_a_model_is_of_a_lock_that_its_holder_does_not_enter_again(picklock, tmp_path):
+    ops = [op(kind, "acquire", 0, 2 * turn + (kind == "ok")) for turn in range(2) for kind in ("invoke", "ok")]
+    for model, violated in (("mutex", "lease-exclusion"), ("owner-mutex", "truthful")):
+        assert judge(picklock, write(tmp_path / "a.json", ops), "--model", model)[1][violated] == ("violated", "bug-or-loss")
+
+
 def test_an_overrun_is_nobodys_fault(picklock):
     status, found = judge(picklock, SEEDS / "overrun.edn", *LEASE)
     assert status != 1 and found["lease-exclusion"] == ("holds", None) and found["truthful"][0] != "violated"

@@ -61,6 +61,9 @@ static void acquire_called(struct answers_engine *engine, const struct event *ev
     *asker = (struct asker){.lock = event->lock,
                             .attempt = event->attempt,
                             .acquire = ASKED_OPEN,
+                            .is_reentering = engine->rules.may_be_reentered &&
+                                             asker->acquire == ASKED_GRANTED &&
+                                             asker->lock == event->lock,
                             .acquire_us = event->time_us,
                             .called_us = event->time_us};
     standing_ask(&engine->locks[event->lock], event->client);
@@ -117,6 +120,8 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
         asker->acquire = ASKED_UNANSWERED;
         return ANSWERS_FIT;
     case OUTCOME_OK:
+        if (asker->is_reentering || lock->reentrant == event->client)
+            return standing_reentered(lock, event->client);
         if (asker->is_excused || is_late(engine, asker->acquire_us)) {
             asker->acquire = ASKED_UNANSWERED;
             return ANSWERS_FIT;

@@ -27,8 +27,11 @@ struct answers_rules {
     bool ignores_misses;       /* "refused" and "not mine" prove nothing: a quorum may be missed */
     bool doubts_late_releases; /* "released", told a lease or more after the acquire's call, proves
                                   nothing: who just deletes is told so whatever was there */
-    bool anybody_releases;     /* nobody owns it, and nothing ends by itself: mutex_answers.h; the
-                                  others say nothing then */
+    bool
+        may_be_reentered; /* who has it may be granted it again: then nothing is known until another
+                             client is granted it, since nobody says how often it is released */
+    bool anybody_releases; /* nobody owns it, and nothing ends by itself: mutex_answers.h; the
+                              others say nothing then */
 };
 
 enum answers {

@@ -44,6 +44,7 @@ static struct answers_engine *engine_for(const struct ledger *ledger)
 {
     struct answers_rules rules = {.ignores_misses = ledger->quorum > 1,
                                   .doubts_late_releases = true,
+                                  .may_be_reentered = !ledger->head->refuses_holder,
                                   .anybody_releases = ledger->head->anybody_releases};
     if (ledger->has_stamps)
         return NULL;
@@ -430,7 +431,8 @@ static void fenced(struct black_box *box, const struct event *event)
     const bool is_told = event->has_fence || event->fence; /* of our own lines 0 is none */
     const struct told_fence *first =
         is_told ? told_fences_granted(box->fences, event,
-                                      is_certain(box, event->client, event->time_us), name)
+                                      is_certain(box, event->client, event->time_us), name,
+                                      ledger_may_reenter(box->ledger, event->client))
                 : NULL;
     if (!first || !hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index))
         return;

@@ -162,6 +162,9 @@ static void compare(struct monitor *monitor, const struct fact *fact, const stru
 {
     if (one->grant == NO_INDEX || one->grant == two->grant)
         return;
+    if (one->client == two->client && one->fence == two->fence &&
+        ledger_may_reenter(monitor->ledger, two->client))
+        return; /* it was granted once */
     if (one->grant < two->grant && one->fence >= two->fence)
         disorder(monitor, fact, one, two);
     else if (one->grant > two->grant && one->fence <= two->fence)

@@ -330,6 +330,13 @@ void ledger_settle(struct ledger *ledger, int lock);
 /* Is a key of that lock there at that time, for all that is known? A dead stamp is not. */
 bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us);
 
+/* Has that client asked again for a lock that it had? A lock may be one that its holder enters
+ * again, as often as he likes. */
+static inline bool ledger_may_reenter(const struct ledger *ledger, int client)
+{
+    return !ledger->head->refuses_holder && ledger->clients[client].reentered > 0;
+}
+
 /* Has that client left this grant behind in an earlier attempt than its last? */
 bool ledger_is_leftover(const struct ledger *ledger, const struct grant *grant, int client);
 

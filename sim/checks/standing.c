@@ -18,7 +18,7 @@ void standing_init(struct lock_answers *lock, struct standing_room *room)
 {
     static const struct lock_way fresh = {
         .owner = FREE, .from_us = INT64_MIN, .until_us = INT64_MIN};
-    *lock = (struct lock_answers){.room = room};
+    *lock = (struct lock_answers){.room = room, .reentrant = FREE};
     ways_add(&lock->ways, &fresh);
 }
 
@@ -174,6 +174,7 @@ enum answers standing_granted(struct lock_answers *lock, int client)
     struct asker *asker = &lock->room->askers[client];
     asker->acquire = ASKED_GRANTED;
     if (lock->is_lost) {
+        lock->reentrant = FREE;
         start_anew(lock, owned(lock, client, asker->acquire_us));
         return ANSWERS_FIT;
     }
@@ -186,6 +187,14 @@ enum answers standing_granted(struct lock_answers *lock, int client)
             standing_give(lock, way, client);
     }
     return conclude(lock, owned(lock, client, asker->acquire_us));
+}
+
+enum answers standing_reentered(struct lock_answers *lock, int client)
+{
+    lock->room->askers[client].acquire = ASKED_GRANTED;
+    lock->is_lost = true;
+    lock->reentrant = client;
+    return ANSWERS_OPEN;
 }
 
 /* Without the ways in which that acquire has had an effect. */

@@ -16,6 +16,7 @@ struct asker {
     int lock, attempt;
     enum ask_phase acquire, release;
     bool is_renewing, was_refused;
+    bool is_reentering;                      /* it had the lock when it called */
     int64_t called_us, release_us, renew_us; /* of the calls */
     int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */
     bool is_excused, is_release_excused,
@@ -65,6 +66,7 @@ struct lock_answers {
     struct standing_room *room;
     struct ways ways;
     bool is_lost;                       /* nothing is known until the next grant */
+    int reentrant;                      /* lost since that client entered again; FREE: it was not */
     struct left_calls left, left_short; /* short: whose release has no answer, either */
     int *present;                       /* clients whose attempt is not over */
     int present_count, present_size;
@@ -83,6 +85,7 @@ void standing_ask_more(struct lock_answers *lock, int client);
 
 /* Answers. is_silent: it proves only that this acquire had no effect. */
 enum answers standing_granted(struct lock_answers *lock, int client);
+enum answers standing_reentered(struct lock_answers *lock, int client);
 enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent);
 enum answers standing_released(struct lock_answers *lock, int client);
 enum answers standing_not_released(struct lock_answers *lock, int client);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RECENT_MAX = 32 };
 
@@ -61,12 +62,15 @@ static const struct told_fence *find(const struct told_fences *fences, const str
 }
 
 const struct told_fence *told_fences_granted(struct told_fences *fences, const struct event *event,
-                                             bool is_within_lease, const char *name)
+                                             bool is_within_lease, const char *name,
+                                             bool may_reenter)
 {
     struct lock_told *lock = &fences->locks[event->lock];
     const struct told_fence *found = find(fences, event, is_within_lease);
     struct told_fence told = {.is_there = true, .fence = event->fence, .time_us = event->time_us};
     (void)snprintf(told.name, sizeof told.name, "%s", name);
+    if (found && may_reenter && found->fence == event->fence && !strcmp(found->name, name))
+        return NULL;
     if (found)
         fences->found = *found;
     if (is_within_lease)

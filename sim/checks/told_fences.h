@@ -27,8 +27,10 @@ void told_fences_free(struct told_fences *fences);
 void told_fences_called(struct told_fences *fences, const struct event *event);
 
 /* It is told a fence, within its lease or not. Returns an earlier grant, or one of the same token,
- * that is not smaller; NULL: none. name: borrowed. Borrowed until the next call. */
+ * that is not smaller; NULL: none. may_reenter: it may be told again what it was told. name:
+ * borrowed. Borrowed until the next call. */
 const struct told_fence *told_fences_granted(struct told_fences *fences, const struct event *event,
-                                             bool is_within_lease, const char *name);
+                                             bool is_within_lease, const char *name,
+                                             bool may_reenter);
 
 #endif

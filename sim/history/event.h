@@ -110,7 +110,8 @@ struct history_head {
                                           one process share the name. NULL: not said. Kept likewise
                                           */
     bool anybody_releases;             /* nobody owns a lock: whoever releases it has released it */
-    bool is_closed; /* nobody else writes to its keys, and none was there when it began */
+    bool refuses_holder; /* who has a lock and asks for it again is refused; else nobody says it */
+    bool is_closed;      /* nobody else writes to its keys, and none was there when it began */
     char incomplete[HISTORY_WHY_MAX]; /* why it is not whole, so that nothing holds; "": it is */
 };
 

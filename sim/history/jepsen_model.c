@@ -51,6 +51,7 @@ void lock_model_head(const struct jepsen_options *options, struct history_head *
                                   .lease_us = options->lease_us,
                                   .unit_us = 1,
                                   .has_promises = true,
+                                  .refuses_holder = true,
                                   .anybody_releases = options->model == MODEL_MUTEX};
     snprintf(head->program, sizeof head->program, "the Jepsen test (%s)",
              lock_model_name(options->model));

@@ -5,7 +5,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/story.h"
+#include "checks/answers.h"
+#include "test/foreign_story.h"
 
 /* A's SET is executed, and A told that it failed: its reply is lost, or (is_smooth) was heard. */
 static void leaves(struct story *story, int client, enum result result, bool is_smooth)
@@ -90,6 +91,83 @@ static struct story *told_by_the_second(const char *fault)
     returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
     ends(story);
     return story;
+}
+
+/* A's server counts how often it has entered: A asks twice, and releases once, so that B is refused
+ * truly. A is told the same fencing token twice. */
+static void who_enters_its_lock_again_is_told_no_untruth(void **state)
+{
+    (void)state;
+    for (int is_seen = 0; is_seen <= 1; is_seen++) {
+        struct story *story = foreign(ALL_PROMISES | PROMISE_FENCE, 1);
+        for (int i = 0; i < 2; i++) {
+            calls(story, A, OP_ACQUIRE);
+            if (is_seen)
+                runs(story, A, OP_ACQUIRE, i ? expiry(DID_LENGTHENED, LEASE_MS) : created(A));
+            happens(story, (struct event){.kind = EVENT_RETURN,
+                                          .client = A,
+                                          .op = OP_ACQUIRE,
+                                          .result = RESULT_GRANTED,
+                                          .fence = 7});
+        }
+        calls(story, A, OP_RELEASE);
+        if (is_seen)
+            runs(story, A, OP_RELEASE, expiry(DID_LENGTHENED, LEASE_MS));
+        returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        calls(story, B, OP_ACQUIRE);
+        if (is_seen)
+            runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_FENCE_ORDER].count, 0);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+        assert_false(says(story, PROPERTY_TRUTHFUL, "disagree"));
+        if (is_seen)
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
+/* Until another client is granted it: B has it then for certain, and C cannot have had it when D is
+ * refused. Where the holder is refused by its model, it has it twice. */
+static void what_is_not_known_of_a_lock_that_was_entered_again_ends(void **state)
+{
+    static const struct {
+        int client;
+        enum operation op;
+        enum result result;
+        bool contradicts;
+    } told[] = {
+        {A, OP_ACQUIRE, RESULT_GRANTED, false},  {A, OP_ACQUIRE, RESULT_GRANTED, false},
+        {A, OP_RELEASE, RESULT_RELEASED, false}, {B, OP_ACQUIRE, RESULT_REFUSED, false},
+        {A, OP_ACQUIRE, RESULT_GRANTED, false},  {A, OP_RELEASE, RESULT_RELEASED, false},
+        {B, OP_ACQUIRE, RESULT_REFUSED, false},  {B, OP_ACQUIRE, RESULT_GRANTED, false},
+        {A, OP_ACQUIRE, RESULT_GRANTED, true},
+    };
+    (void)state;
+    for (int may_be = 0; may_be <= 1; may_be++) {
+        const struct answers_rules rules = {.may_be_reentered = may_be};
+        struct answers_engine *engine = answers_new(rules, 2, 1);
+        int attempts[2] = {0}, contradictions = 0;
+        for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+            struct event event = {.time_us = (int64_t)(2 * i), .client = told[i].client};
+            attempts[told[i].client] += told[i].op == OP_ACQUIRE;
+            event.op = told[i].op;
+            event.attempt = attempts[told[i].client];
+            event.kind = EVENT_CALL;
+            assert_int_equal(answers_event(engine, &event), ANSWERS_FIT);
+            event.kind = EVENT_RETURN;
+            event.time_us++;
+            event.result = told[i].result;
+            const bool contradicts = answers_event(engine, &event) == ANSWERS_CONTRADICT;
+            contradictions += contradicts;
+            if (may_be)
+                assert_int_equal(contradicts, told[i].contradicts);
+        }
+        assert_true(contradictions >= (may_be ? 1 : 3));
+        assert_int_equal(answers_are_lenient(engine), may_be);
+        answers_free(engine);
+    }
 }
 
 /* A "refused" of a recorded run that was turned into "granted": A is dead, or has released when B
@@ -321,6 +399,8 @@ int main(void)
         cmocka_unit_test(refused_by_what_a_lost_reply_has_left_is_nobodys_fault),
         cmocka_unit_test(refused_by_what_the_scheme_has_left_is_its_fault),
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
+        cmocka_unit_test(who_enters_its_lock_again_is_told_no_untruth),
+        cmocka_unit_test(what_is_not_known_of_a_lock_that_was_entered_again_ends),
         cmocka_unit_test(granted_by_no_server_is_untrue),
         cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
         cmocka_unit_test(not_mine_of_a_key_that_a_fast_clock_has_taken_is_true),
