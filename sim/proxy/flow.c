@@ -1,8 +1,8 @@
 /* flow.c - one direction of a link: reads, finds frames, lets them pass, keeps what must wait,
  * writes.
  *
- * Never looks at a byte twice, never writes past a frame that is held, never keeps more than
- * KEPT_MAX and one read. */
+ * Never looks again at what it has seen, never writes past a frame that is held, never keeps more
+ * than KEPT_MAX and one read. */
 #include "proxy/internal.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
  */
 #include "proxy/pairing.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -28,9 +27,10 @@ void pairing_init(struct pairing *pairing)
 struct words {
     const char *bytes;
     size_t length;
-    struct resp_span spans[RESP_SPANS_MAX];
+    const struct resp_span *spans;
     int spans_count;
     int64_t count;
+    struct resp_span split[RESP_SPANS_MAX]; /* of an inline command */
 };
 
 static bool word_at(const struct words *words, int index, const char **text, size_t *length)
@@ -59,9 +59,10 @@ static bool find_words(const struct resp *resp, const char *bytes, size_t length
     if (resp->type == '*') {
         words->count = resp->count;
         words->spans_count = resp->spans_count;
-        memcpy(words->spans, resp->spans, sizeof words->spans);
+        words->spans = resp->spans;
         return words->count > 0;
     }
+    words->spans = words->split;
     if (resp->spans_count ==
         0) { /* a long line that has not ended: a request, but of which name? */
         words->count = 1;
@@ -69,7 +70,7 @@ static bool find_words(const struct resp *resp, const char *bytes, size_t length
         return true;
     }
     int count =
-        resp_split_inline(bytes, (size_t)resp->spans[0].length, words->spans, RESP_SPANS_MAX);
+        resp_split_inline(bytes, (size_t)resp->spans[0].length, words->split, RESP_SPANS_MAX);
     words->count = count < 0 ? 1 : count;
     words->spans_count = count < 0 ? 0 : count < RESP_SPANS_MAX ? count : RESP_SPANS_MAX;
     return words->count > 0;
@@ -80,14 +81,40 @@ static void read_name(const struct words *words, char *name)
     const char *text = "";
     size_t length = 0, i = 0;
     word_at(words, 0, &text, &length);
-    for (; i < length && i < PROXY_NAME_MAX - 1; i++)
-        name[i] = isprint((unsigned char)text[i]) ? (char)toupper((unsigned char)text[i]) : '?';
+    for (; i < length && i < PROXY_NAME_MAX - 1; i++) {
+        const char byte = text[i];
+        const bool is_small = byte >= 'a' && byte <= 'z';
+        name[i] = is_small ? (char)(byte - 'a' + 'A') : byte >= ' ' && byte <= '~' ? byte : '?';
+    }
     name[i] = 0;
+}
+
+/* Which bit of 64 a name has by its first two letters: what the table has is seen at a glance. */
+static unsigned bit_of(char first, char second)
+{
+    return ((unsigned char)first * 5u + (unsigned char)second) % 64;
+}
+
+static bool may_be_known(const char *name)
+{
+#define BIT(name)                                                                                  \
+    (sizeof(name) > 2 ? UINT64_C(1) << bit_of((name)[0], (name)[sizeof(name) > 2]) : 0)
+    const uint64_t known = 0
+#define KIND(id, name, family)      | BIT(name)
+#define KIND_MORE(id, name, family) | BIT(name)
+#include "proxy/kinds.def"
+#undef KIND
+#undef KIND_MORE
+#undef BIT
+        ;
+    return name[0] && known >> bit_of(name[0], name[1]) & 1;
 }
 
 static void find_kind(const char *name, struct pairing_command *command)
 {
-    for (int i = 0; i < KINDS_COUNT && name[0]; i++)
+    if (!may_be_known(name))
+        return;
+    for (int i = 0; i < KINDS_COUNT; i++)
         if (kinds[i].name[0] == name[0] && kinds[i].name[1] == name[1] &&
             !strcmp(kinds[i].name, name)) {
             command->kind = kinds[i].kind;

@@ -3,8 +3,6 @@
 #include "redis/resp.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <limits.h>
 #include <string.h>
 
 static const int64_t reply_length_max = INT64_C(1) << 40; /* no server keeps more in one value */
@@ -335,8 +333,8 @@ static size_t eat_body(struct resp *resp, size_t length)
     return run;
 }
 
-/* The plain case at once: '$' or '*', a short number without a sign, CR LF, all at hand. Returns
- * the length of that head, 0 when it is another case. What it refuses, the machine above judges. */
+/* The plain case at once: a type, a short number without a sign, CR LF, all at hand. Returns the
+ * length of that head, 0 when it is another case. What it refuses, the machine above judges. */
 static size_t plain_head(const char *bytes, size_t length, int64_t *number)
 {
     enum { DIGITS_MAX = 8 };
@@ -376,11 +374,79 @@ static size_t eat_plain(struct resp *resp, const char *bytes, size_t length)
     return head + body + 2;
 }
 
+/* A plain head, its body, CR LF, all at hand. Returns the length of all three; 0: another case. */
+static size_t plain_bulk(const char *bytes, size_t length, struct resp_span *body)
+{
+    int64_t size = 0;
+    const size_t head = plain_head(bytes, length, &size);
+    const size_t end = head + (size_t)size;
+    if (!head || bytes[0] != '$' || length < end + 2 || bytes[end] != '\r' ||
+        bytes[end + 1] != '\n')
+        return 0;
+    *body = (struct resp_span){head, (uint64_t)size};
+    return end + 2;
+}
+
+/* A whole request of few words, all plain. */
+static size_t plain_request(struct resp *resp, const char *bytes, size_t length)
+{
+    enum { WORDS_MAX = 16 };
+    int64_t count = 0;
+    struct resp_span body;
+    size_t at = bytes[0] == '*' ? plain_head(bytes, length, &count) : 0;
+    if (!at || count == 0 || count > WORDS_MAX)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        const size_t one = at < length ? plain_bulk(bytes + at, length - at, &body) : 0;
+        if (!one)
+            return 0;
+        if (i < RESP_SPANS_MAX)
+            resp->spans[i] = (struct resp_span){at + body.offset, body.length};
+        at += one;
+    }
+    resp->spans_count = (int)(count < RESP_SPANS_MAX ? count : RESP_SPANS_MAX);
+    resp->count = count;
+    return at;
+}
+
+/* A whole reply that is a short status, a short number without a sign, or a plain bulk. */
+static size_t plain_reply(struct resp *resp, const char *bytes, size_t length)
+{
+    enum { LINE_MAX_SHORT = 32 };
+    struct resp_span body;
+    if (bytes[0] == '$')
+        return plain_bulk(bytes, length, &body);
+    if (bytes[0] == ':')
+        return plain_head(bytes, length, &resp->integer);
+    if (bytes[0] != '+')
+        return 0;
+    for (size_t at = 1; at + 1 < length && at < LINE_MAX_SHORT && bytes[at] != '\n'; at++)
+        if (bytes[at] == '\r')
+            return bytes[at + 1] == '\n' ? at + 2 : 0;
+    return 0;
+}
+
+/* Nearly all frames are plain and come whole: they are found without the machine, which begins at
+ * the frame's first byte where they are not. */
+static size_t plain_frame(struct resp *resp, const char *bytes, size_t length)
+{
+    const size_t all = resp->side == RESP_REQUESTS ? plain_request(resp, bytes, length)
+                                                   : plain_reply(resp, bytes, length);
+    if (!all)
+        return 0;
+    resp->type = bytes[0];
+    resp->seen = all;
+    resp->is_done = true;
+    return all;
+}
+
 size_t resp_feed(struct resp *resp, const char *bytes, size_t length, enum resp_status *status)
 {
     size_t at = 0;
-    if (resp->is_done && length && !resp->is_bad)
+    if (resp->is_done && length && !resp->is_bad) {
         begin_frame(resp);
+        at = plain_frame(resp, bytes, length);
+    }
     while (at < length && !resp->is_bad && !resp->is_done) {
         if (resp->state == RESP_AT_TYPE && (bytes[at] == '$' || bytes[at] == '*')) {
             size_t plain = eat_plain(resp, bytes + at, length - at);
@@ -407,45 +473,4 @@ size_t resp_feed(struct resp *resp, const char *bytes, size_t length, enum resp_
     }
     *status = resp->is_bad ? RESP_BAD : resp->is_done && at ? RESP_WHOLE : RESP_MORE;
     return at;
-}
-
-/* The word that begins at *at; false when its quotes do not end as they must. */
-static bool split_word(const char *line, size_t length, size_t *at, struct resp_span *word)
-{
-    char quote = line[*at] == '"' || line[*at] == '\'' ? line[*at] : 0;
-    size_t i = *at + (quote ? 1 : 0), from = i;
-    for (; i < length; i++) {
-        if (quote && line[i] == '\\' && i + 1 < length && (quote == '"' || line[i + 1] == '\'')) {
-            i++;
-        } else if (quote && line[i] == quote) {
-            *word = (struct resp_span){from, i - from};
-            *at = i + 1;
-            return *at == length || isspace((unsigned char)line[*at]);
-        } else if (!quote && isspace((unsigned char)line[i])) {
-            break;
-        } else if (!quote && (line[i] == '"' || line[i] == '\'')) {
-            return false; /* quotes in the middle of a word: rare, and not worth a guess */
-        }
-    }
-    *word = (struct resp_span){from, i - from};
-    *at = i;
-    return !quote;
-}
-
-int resp_split_inline(const char *line, size_t length, struct resp_span *spans, int max)
-{
-    int words = 0;
-    size_t at = 0;
-    for (;;) {
-        while (at < length && isspace((unsigned char)line[at]))
-            at++;
-        if (at == length)
-            return words;
-        struct resp_span word;
-        if (words == INT_MAX || !split_word(line, length, &at, &word))
-            return -1;
-        if (words < max)
-            spans[words] = word;
-        words++;
-    }
 }

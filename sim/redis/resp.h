@@ -1,11 +1,12 @@
 /* resp.h - finds where requests and replies begin and end in a stream of bytes.
  *
  * Incremental and zero-copy: it is fed whatever has come, remembers where it stopped (in the middle
- * of a number if need be), steps over the bodies of bulks without looking at them, and never reads
- * a byte twice. It keeps offsets, never bytes. Understands exactly what a redis-server understands,
- * or less: at anything else it says RESP_BAD for good, and the caller relays the rest unread. Knows
- * no command and no socket. Source: the Redis serialization protocol specification (RESP2 and
- * RESP3, without streamed types); what redis-server 7.0.15 accepts in requests was tried. */
+ * of a number if need be), steps over the bodies of bulks without looking at them, and reads no
+ * other byte more than twice (a frame that did not come whole). It keeps offsets, never bytes.
+ * Understands exactly what a redis-server understands, or less: at anything else it says RESP_BAD
+ * for good, and the caller relays the rest unread. Knows no command and no socket. Source: the
+ * Redis serialization protocol specification (RESP2 and RESP3, without streamed types); what
+ * redis-server 7.0.15 accepts in requests was tried. */
 #ifndef PICKLOCK_REDIS_RESP_H
 #define PICKLOCK_REDIS_RESP_H
 

@@ -158,6 +158,58 @@ static void spans_of_the_first_elements(void **state)
     expect_spans(RESP_REPLIES, "*2\r\n+pong\r\n*1\r\n+no\r\n", described, 1);
 }
 
+/* Frames that come whole are read in another way than those that come in pieces. */
+static void what_is_told_does_not_depend_on_pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        enum resp_side side;
+        const char *bytes;
+    } frames[] = {
+        {RESP_REQUESTS, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n"},
+        {RESP_REQUESTS, "*1\r\n$4\r\nPING\r\n"},
+        {RESP_REQUESTS, "*0\r\n"},
+        {RESP_REQUESTS, "*-1\r\n"},
+        {RESP_REQUESTS, "PING\r\n"},
+        {RESP_REQUESTS, "*9\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n$1\r\nf\r\n"
+                        "$1\r\ng\r\n$1\r\nh\r\n$1\r\ni\r\n"},
+        {RESP_REQUESTS, "*17\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n"
+                        "$1\r\nf\r\n$1\r\ng\r\n$1\r\nh\r\n$1\r\ni\r\n$1\r\nj\r\n$1\r\nk\r\n"
+                        "$1\r\nl\r\n$1\r\nm\r\n$1\r\nn\r\n$1\r\no\r\n$1\r\np\r\n$1\r\nq\r\n"},
+        {RESP_REPLIES, "+OK\r\n"},
+        {RESP_REPLIES, "+\r\n"},
+        {RESP_REPLIES, "+a status that is longer than most of those that a server says\r\n"},
+        {RESP_REPLIES, "-ERR no\r\n"},
+        {RESP_REPLIES, ":0\r\n"},
+        {RESP_REPLIES, ":12345678\r\n"},
+        {RESP_REPLIES, ":123456789012\r\n"},
+        {RESP_REPLIES, ":-7\r\n"},
+        {RESP_REPLIES, "$-1\r\n"},
+        {RESP_REPLIES, "$0\r\n\r\n"},
+        {RESP_REPLIES, "$5\r\na\r\nbc\r\n"},
+        {RESP_REPLIES, "*2\r\n$1\r\na\r\n:3\r\n"},
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        const size_t length = strlen(frames[i].bytes);
+        struct resp whole, pieces;
+        enum resp_status status = RESP_MORE;
+        resp_init(&whole, frames[i].side);
+        resp_init(&pieces, frames[i].side);
+        assert_int_equal(resp_feed(&whole, frames[i].bytes, length, &status), length);
+        assert_int_equal(status, RESP_WHOLE);
+        for (size_t at = 0; at < length; at++)
+            assert_int_equal(resp_feed(&pieces, frames[i].bytes + at, 1, &status), 1);
+        assert_int_equal(status, RESP_WHOLE);
+        assert_int_equal(whole.seen, pieces.seen);
+        assert_int_equal(whole.type, pieces.type);
+        assert_int_equal(whole.count, pieces.count);
+        assert_int_equal(whole.integer, pieces.integer);
+        assert_int_equal(whole.spans_count, pieces.spans_count);
+        assert_memory_equal(whole.spans, pieces.spans,
+                            (size_t)whole.spans_count * sizeof whole.spans[0]);
+    }
+}
+
 static void spans_are_capped(void **state)
 {
     (void)state;
@@ -346,6 +398,7 @@ int main(void)
         cmocka_unit_test(replies_split_at_every_byte),
         cmocka_unit_test(pipelines_in_pieces),
         cmocka_unit_test(spans_of_the_first_elements),
+        cmocka_unit_test(what_is_told_does_not_depend_on_pieces),
         cmocka_unit_test(spans_are_capped),
         cmocka_unit_test(numbers_and_types_are_told),
         cmocka_unit_test(large_bodies_are_stepped_over),
