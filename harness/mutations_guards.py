@@ -169,7 +169,8 @@ GUARDS = [
     ("P41", ORDER, "comes_at_another_time", "test_partial_order_conditions", "a_request_is_lost_while_its_server_is_silent",
      "if (!is_awaited(message) || client_state_may_wait(client_state, action->message))", "if (!is_awaited(message))"),
     ("P44", ORDER, "comes_at_another_time", "test_partial_order_conditions", "a_request_is_refused_when_its_server_is_back",
-     " &&\n               !list->config->has_fault[FAULT_SILENT_SERVER];", ";"),
+     " &&\n               !list->config->has_fault[FAULT_SILENT_SERVER] &&\n"
+     "               !list->config->has_fault[FAULT_CLIENT_PAUSE];", ";"),
     ("P42", SETS, "are_independent", "test_persistent_owner", "what_is_violated_may_depend_on_the_order",
      "one_first == one_second && other_first == other_second &&\n", ""),
     ("P43", SETS, "add_any", "test_persistent_owner", "what_is_abandoned_arrives_before_a_free_client_acts",

@@ -36,7 +36,7 @@ def test_every_witness_is_confirmed_on_real_redis(confirmed):
     assert all(FIELDS <= row.keys() for row in found)
 
 
-KEEP_KEYS = ("silent-server", "refusing-server", "client-kill", "restart-aof")
+KEEP_KEYS = ("silent-server", "refusing-server", "client-pause", "client-kill", "restart-aof")
 
 
 def test_who_overlaps_because_of_a_server_blames_the_deployment(confirmed):

@@ -246,6 +246,8 @@ const char *asking_cannot(enum fault fault)
         return "to send a lost command again is for the library itself to do";
     case FAULT_SAME_TOKEN:
         return "a worker draws its own tokens";
+    case FAULT_CLIENT_PAUSE:
+        return "which commands of a worker may write is for its server to say";
     case FAULT_REFUSING_SERVER:
         return "connections that are refused are not decided by asking yet";
     default:

@@ -161,9 +161,28 @@ static void fail_over(struct ledger *ledger, const struct event *event, int lock
         replicas->is_kept[event->server] = false;
 }
 
-static void step_clock(struct ledger *ledger, const struct event *event, int lock)
+/* What becomes of the times of a key, of the server's or of a copy, when its clock is changed.
+ * before: what that clock gained a second. */
+typedef void change_times(const struct ledger *ledger, const struct event *event,
+                          struct ledger_key *key, int64_t before);
+
+/* A snapshot and a replica are read by the same clock. */
+static void change_clock(struct ledger *ledger, const struct event *event, int lock,
+                         change_times *change, int64_t before)
 {
-    struct ledger_key *key = &ledger->locks[lock].keys[event->server];
+    struct ledger_lock *it = &ledger->locks[lock];
+    struct ledger_copy *const copies[] = {&it->snapshots, &it->replicas};
+    change(ledger, event, &it->keys[event->server], before);
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        if (copies[i]->is_kept && copies[i]->is_kept[event->server])
+            change(ledger, event, &copies[i]->keys[event->server], before);
+}
+
+static void step_times(const struct ledger *ledger, const struct event *event,
+                       struct ledger_key *key, int64_t before)
+{
+    (void)ledger;
+    (void)before;
     if (!key->is_present || key->expire_us == NEVER_US)
         return;
     key->expire_us -= event->amount_us;
@@ -198,9 +217,9 @@ static int64_t longer_us(const struct ledger *ledger, int server, int64_t left_u
     return ledger_lasts_us(ledger, server, own_us) - left_us;
 }
 
-static void bend_clock(struct ledger *ledger, const struct event *event, int lock, int64_t before)
+static void bend_times(const struct ledger *ledger, const struct event *event,
+                       struct ledger_key *key, int64_t before)
 {
-    struct ledger_key *key = &ledger->locks[lock].keys[event->server];
     if (!key->is_present || key->expire_us == NEVER_US || key->expire_us < event->time_us)
         return;
     const int64_t moved_us =
@@ -253,9 +272,9 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
         else if (effect == FAULT_SAVES_KEYS)
             keep(ledger, &ledger->locks[lock].snapshots, &ledger->locks[lock], event->server);
         else if (effect == FAULT_STEPS_CLOCK)
-            step_clock(ledger, event, lock);
+            change_clock(ledger, event, lock, step_times, 0);
         else if (effect == FAULT_SETS_RATE)
-            bend_clock(ledger, event, lock, gained_us);
+            change_clock(ledger, event, lock, bend_times, gained_us);
         else
             lose_keys(ledger, event, lock);
     }

@@ -26,7 +26,7 @@ void moves_begin(struct moves_state *state, const struct run *run,
 
 bool moves_have_fault(enum fault fault)
 {
-    return fault != FAULT_RESEND && fault != FAULT_SAME_TOKEN;
+    return fault != FAULT_RESEND && fault != FAULT_SAME_TOKEN && fault != FAULT_CLIENT_PAUSE;
 }
 
 bool move_is_same(const struct move *one, const struct move *other)

@@ -83,6 +83,9 @@ static const struct {
     {"watchdog-guarded", FAULT_REFUSING_SERVER, PROPERTY_LOSS_NOTICE, VERDICT_HOLDS},
     {"redlock", FAULT_SILENT_SERVER, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
     {"redlock", FAULT_REFUSING_SERVER, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
+    /* Writes wait: to look first does not help, a script waits as a whole. */
+    {"set-nx-ex-get-del", FAULT_CLIENT_PAUSE, PROPERTY_LEASE_EXCLUSION, VERDICT_VIOLATED},
+    {"set-nx-px-cad", FAULT_CLIENT_PAUSE, PROPERTY_LEASE_EXCLUSION, VERDICT_HOLDS},
     /* A script that is not known has to be sent whole. */
     {"set-nx-px-evalsha", FAULT_FLUSH_SCRIPTS, PROPERTY_NO_ORPHAN, VERDICT_VIOLATED},
     {"set-nx-px-evalsha", FAULT_FLUSH_SCRIPTS, PROPERTY_MUTUAL_EXCLUSION, VERDICT_HOLDS},
@@ -147,6 +150,7 @@ static const struct {
     [FAULT_CLIENT_KILL] = {"set-nx-px-cad", PROPERTY_NO_ORPHAN, 0},
     [FAULT_SILENT_SERVER] = {"set-nx-px-cad", PROPERTY_FRESH_GRANT, 0},
     [FAULT_REFUSING_SERVER] = {"setnx-del", PROPERTY_PROGRESS, 0},
+    [FAULT_CLIENT_PAUSE] = {"set-nx-ex-get-del", PROPERTY_RELEASE_OWN, 0},
     [FAULT_SAME_TOKEN] = {"set-nx-px-cad-weak-token", PROPERTY_RELEASE_OWN, FAULT_SLOW_WORK + 1},
 };
 

@@ -210,7 +210,7 @@ void core_leave_by_itself(struct core *core, int client, int server, int lane)
         core_write(core, &event);
         message->is_abandoned = true;
         /* As where it gives up: what nobody has executed may still come. */
-        if (message->state == MESSAGE_REQUEST && core->reach[server] == REACH_OPEN)
+        if (message->state == MESSAGE_REQUEST && !message_is_held(message, core->reach[server]))
             i++;
         else
             core_remove(core, message);

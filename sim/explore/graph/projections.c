@@ -78,6 +78,7 @@ static struct client_state projected(const struct client_state *whole, int serve
     projection.refused = whole->refused >> server & 1;
     projection.silent = whole->silent >> server & 1;
     projection.refusing = whole->refusing >> server & 1;
+    projection.holding = whole->holding >> server & 1;
     /* Interned among the client states; its phase is none of theirs, so no two are confused. */
     projection.phase = 0xff;
     return projection;

@@ -171,7 +171,7 @@ static void list_acquire(struct action_list *list)
 static bool goes_on_at_once(const struct client_state *client_state)
 {
     return !(client_state->flags & (CLIENT_STALLED | CLIENT_SLOW)) &&
-           !(client_state->silent | client_state->refusing);
+           !(client_state->silent | client_state->refusing | client_state->holding);
 }
 
 /* Mirrors choose_access() of world/core_clients.c. */
@@ -291,8 +291,8 @@ unsigned actions_end(struct client_state *client_state, const struct config *con
 {
     const struct packed_message it = client_state->messages[message];
     struct moment moment = message_moment(&it, how);
-    /* What a silent server has not seen goes with the connection that its client leaves. */
-    bool is_held = client_state->silent >> it.server & 1;
+    /* What is held before a server goes with the connection that its client leaves. */
+    bool is_held = client_state_is_held(client_state, &it);
     bool stays = how == MOMENT_TIMEOUT && it.state == MESSAGE_REQUEST && !is_held;
     if (stays)
         client_state->messages[message].flags |= MESSAGE_ABANDONED;
@@ -393,7 +393,8 @@ int actions_list_server(const struct server_state *server_state, const struct co
     for (int i = 0; i < FAULT_COUNT; i++) {
         const struct fault_kind *kind = fault_kind((enum fault)i);
         list.fault = i;
-        if (config->has_fault[i] && kind->list_server)
+        const bool may_strike = server_state->reach != REACH_READ_ONLY || i == FAULT_CLIENT_PAUSE;
+        if (config->has_fault[i] && kind->list_server && may_strike)
             kind->list_server(&list);
     }
     return list.count;

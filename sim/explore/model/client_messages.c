@@ -1,6 +1,8 @@
 /* client_messages.c - see client_state.h: the messages of a client, and which of them can go on. */
 #include "explore/model/client_state.h"
 
+#include "redis/model.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -45,7 +47,7 @@ void client_state_leave(struct client_state *client_state, unsigned left)
 {
     for (int i = 0; i < client_state->count;) {
         struct packed_message *message = &client_state->messages[i];
-        const bool is_held = client_state->silent >> message->server & 1;
+        const bool is_held = client_state_is_held(client_state, message);
         if (!(left & channel_bit(message->server, message->lane)) ||
             message_is_abandoned(message) || message->state == MESSAGE_VOID) {
             i++;
@@ -149,9 +151,20 @@ static bool is_late_request(const struct packed_message *message)
     return message_is_request(message) && message_is_abandoned(message);
 }
 
+/* Mirrors message_is_held() of scenario/world.c. */
+bool client_state_is_held(const struct client_state *client_state,
+                          const struct packed_message *message)
+{
+    if (client_state->silent >> message->server & 1)
+        return true;
+    if (!(client_state->holding >> message->server & 1) || !message_is_request(message))
+        return false;
+    return message_is_opaque(message) || model_may_write(message_command(message).verb);
+}
+
 static bool is_held(const struct client_state *client_state, int message)
 {
-    return client_state->silent >> client_state->messages[message].server & 1;
+    return client_state_is_held(client_state, &client_state->messages[message]);
 }
 
 bool client_state_may_wait(const struct client_state *client_state, int message)

@@ -385,8 +385,10 @@ void client_state_reach(struct client_state *client_state, int server, enum serv
     const unsigned bit = 1u << server;
     client_state->silent &= (uint8_t)~bit;
     client_state->refusing &= (uint8_t)~bit;
+    client_state->holding &= (uint8_t)~bit;
     client_state->silent |= (uint8_t)(reach == REACH_SILENT ? bit : 0);
     client_state->refusing |= (uint8_t)(reach == REACH_REFUSED ? bit : 0);
+    client_state->holding |= (uint8_t)(reach == REACH_READ_ONLY ? bit : 0);
 }
 
 static uint8_t bits_renamed(uint8_t bits, const uint8_t *new_number)
@@ -406,6 +408,7 @@ void client_state_rename_servers(struct client_state *client_state, const uint8_
     renamed.refused = bits_renamed(client_state->refused, new_number);
     renamed.silent = bits_renamed(client_state->silent, new_number);
     renamed.refusing = bits_renamed(client_state->refusing, new_number);
+    renamed.holding = bits_renamed(client_state->holding, new_number);
     renamed.extended = bits_renamed(client_state->extended, new_number);
     for (int i = 0; i < client_state->count; i++) {
         struct packed_message message = client_state->messages[i];

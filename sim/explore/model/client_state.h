@@ -100,6 +100,7 @@ struct client_state {
     uint8_t stage;     /* of the critical section: enum section_stage */
     uint8_t silent;    /* bit a server: nothing passes between it and the client */
     uint8_t refusing;  /* bit a server: what is sent to it is lost at once */
+    uint8_t holding;   /* bit a server: requests that may write wait there */
     uint8_t rate;      /* of its own clock: enum clock_rate */
     uint8_t is_half;   /* own clock: half a tick less than skew says */
     uint8_t extend;    /* enum extend_stage */
@@ -125,6 +126,7 @@ BITS_FIT_COUNT(SERVERS_MAX, struct client_state, overtaken);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, extended);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, silent);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refusing);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, holding);
 
 /* Bytes that count: what is interned. */
 static inline size_t client_state_size(const struct client_state *client_state)
@@ -251,7 +253,11 @@ static inline bool message_is_abandoned(const struct packed_message *message)
 bool client_state_is_oldest(const struct client_state *client_state, int message,
                             bool (*is_wanted)(const struct packed_message *message));
 
-/* Need it not move before time passes? It is late, or its server is silent. */
+/* Does it not pass for now? Its server is silent, or holds what may write. */
+bool client_state_is_held(const struct client_state *client_state,
+                          const struct packed_message *message);
+
+/* Need it not move before time passes? It is late, or held. */
 bool client_state_may_wait(const struct client_state *client_state, int message);
 
 /* It is of an attempt that is over, or was another one. */

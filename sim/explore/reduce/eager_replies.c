@@ -53,7 +53,7 @@ static bool ends_read(const struct client_state *client_state, struct ends *ends
             return false;
         ends->late_replies |= (unsigned)(message_is_reply(it) && is_late) << ends->count;
         ends->deferred |= (unsigned)!is_late << ends->count;
-        ends->leaves |= (unsigned)(message_is_reply(it) || client_state->silent >> it->server & 1)
+        ends->leaves |= (unsigned)(message_is_reply(it) || client_state_is_held(client_state, it))
                         << ends->count;
         ends->at[ends->count].message = i;
         ends->at[ends->count++].how = message_is_reply(it)        ? MOMENT_REPLY
@@ -63,8 +63,8 @@ static bool ends_read(const struct client_state *client_state, struct ends *ends
     return true;
 }
 
-/* Is the message gone with it? One that was given up on its way stays there, but for a silent
- * server. */
+/* Is the message gone with it? One that was given up on its way stays there, unless it is
+ * held. */
 static bool is_gone(const struct ends *ends, int end)
 {
     return ends->at[end].how != MOMENT_TIMEOUT || ends->leaves >> end & 1;

@@ -47,11 +47,12 @@ static bool comes_at_another_time(const struct action_list *list,
     const struct packed_message *message = &client_state->messages[action->message];
     if (!is_awaited(message) || client_state_may_wait(client_state, action->message))
         return false;
-    /* What is sent again, or was sent to a server that fell silent, is on its way later than the
+    /* What is sent again, or was sent to a server that held it, is on its way later than the
      * others. */
     if (message_is_request(message))
         return client_state->flags & CLIENT_ANSWERED && !list->config->has_fault[FAULT_RESEND] &&
-               !list->config->has_fault[FAULT_SILENT_SERVER];
+               !list->config->has_fault[FAULT_SILENT_SERVER] &&
+               !list->config->has_fault[FAULT_CLIENT_PAUSE];
     return is_asking(client_state);
 }
 
