@@ -208,18 +208,18 @@ return faint;
 
 @needs_browser
 def test_a_stress_run_is_drawn_over_its_time(page):
-    """Five plots; three parts of time, of which faults struck in two: those are shaded."""
+    """Six plots; three parts of time, of which faults struck in two: those are shaded."""
     plots = page.find_elements("css selector", ".plot svg")
-    assert len(plots) == 5 and all(plot.is_displayed() and plot.size["height"] > 50 for plot in plots)
+    assert len(plots) == 6 and all(plot.is_displayed() and plot.size["height"] > 50 for plot in plots)
     shaded = [len(plot.find_elements("css selector", ".faults")) for plot in plots]
-    assert shaded == [2, 2, 2, 0, 0], shaded
+    assert shaded == [2, 2, 2, 2, 0, 0], shaded
     points = plots[0].find_element("css selector", ".curve-0").get_attribute("points").split()
     heights = [float(point.split(",")[1]) for point in points]
     assert heights[2] < heights[0] < heights[1], heights  # the third part had most operations: it is on top
     figures = page.find_element("css selector", ".figures")
     lefts = {figure.rect["x"] for figure in css(figures, ".plot")}
     assert len(lefts) == 2  # two columns
-    lengths = css(figures, ".plot")[3]
+    lengths = css(figures, ".plot")[4]
     assert re.search(r": half of them up to .* 99% up to .*, 99.9% up to .*, the longest ", lengths.text)
     ends = [(text.rect["x"], text.rect["x"] + text.rect["width"]) for text in css(lengths, "svg text")][2:]
     svg = css(lengths, "svg")[0].rect
@@ -263,6 +263,49 @@ def test_it_prints(page):
     assert page.execute_script(closed) == before
     sheet = page.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
     assert base64.b64decode(sheet["data"]).startswith(b"%PDF")
+
+
+@pytest.fixture(scope="module")
+def growth(tmp_path_factory):
+    """The page of one lock with 4, 16 and 8 clients, and of another with 4 alone; the last of each told no CPU time."""
+    out = tmp_path_factory.mktemp("growth")
+    for clients, schemes in [(4, "set-nx-px-cad,redlock"), (16, "set-nx-px-cad"), (8, "set-nx-px-cad")]:
+        ran = run("stress", "--scheme", schemes, "--clients", clients, "--duration", "150ms", "--out", out / str(clients))
+        assert ran.status in (0, 2), ran
+    folders = [out / str(clients) / "latest" for clients in (16, 4, 8)]
+    assert run("report", *folders, "--html", out / "index.html").status in (0, 2)
+    older = folders[2] / "results.json"
+    assert '"cpu_us"' in older.read_text()
+    older.write_text(re.sub(r'"cpu_us": \d+,', "", older.read_text()))
+    assert run("report", *folders, "--html", out / "older.html").status in (0, 2)
+    return out
+
+
+def test_growth_with_clients_is_plotted(growth):
+    """Points by the number of clients, whatever the order of the folders; CPU only where each run told it."""
+    for name, plots in [("index.html", 3), ("older.html", 2)]:
+        [section] = re.findall(r'<section class="growth">.*?</section>', (growth / name).read_text(), re.S)
+        assert re.findall("<h3>(.*?)</h3>", section) == ["set-nx-px-cad"]  # the other one has one point
+        svgs = re.findall("<svg.*?</svg>", section, re.S)
+        assert len(svgs) == plots and all(svg.count("<circle") == 3 * svg.count("<polyline") for svg in svgs)
+        for svg in svgs:
+            assert re.findall(r'text-anchor="middle">(\d+)<', svg) == ["4", "8", "16"]
+    assert "Growth" not in run("report", growth / "4" / "latest", "--html", "-").out
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [500, 1400])
+def test_growth_fits_the_window(browser, growth, width):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    try:
+        browser.get((growth / "index.html").as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        plots = [plot.rect for plot in css(browser, ".growth .plot")]
+        assert len({plot["x"] for plot in plots}) == (1 if width == 500 else 3) and min(plot["x"] for plot in plots) >= 20
+        assert all(plot["width"] > 250 and plot["x"] + plot["width"] <= width - 20 for plot in plots)
+        assert browser.execute_script(FAINT) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @needs_browser

@@ -182,8 +182,9 @@ static void put_problem(const struct page *page, int at)
 {
     struct view_names names = view_names(page->view->rows[at]);
     char *id = html_row_id(page->view, at), *words = view_row_words(page->view->rows[at]);
-    html_put(page, "<li><a href=\"#%s\">%s, %s</a>: %s</li>\n", id, names.first, names.second,
-             words);
+    html_put(page, "<li><a href=\"#%s\">%s, %s</a>", id, names.first, names.second);
+    html_origin(page, page->view->rows[at]->origin);
+    html_put(page, ": %s</li>\n", words);
     free(words);
     free(id);
 }

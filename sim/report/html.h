@@ -41,6 +41,9 @@ void html_stress(const struct page *page);
 /* Of a stress row its plots, where its series was recorded; else nothing. */
 void html_plots(const struct page *page, const struct result_row *row);
 
+/* Plots by the number of clients, for each lock that was run with several; else nothing. */
+void html_growth(const struct page *page);
+
 /* Every row: story or bounds, sentences, timeline, properties, how to run or replay it again. */
 void html_details(const struct page *page);
 

@@ -1,162 +1,13 @@
-/* html_plots.c - plots of stress runs, as static SVG: over the time of a run what it did, how long
- * acquires took, and what was violated, with the parts shaded in which faults struck; and how long
- * waits and holds were. Colours come from reports/page.css; no script. */
-#include "report/html.h"
+/* html_plots.c - what is plotted of stress runs: over the time of a run what it did, how long
+ * acquires took, what was violated, with the parts shaded in which faults struck, and its memory;
+ * how long waits and holds were; and of several runs of one lock its growth with clients. */
+#include "report/plot.h"
 
 #include "base/memory.h"
 #include "base/units.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-
-enum {
-    WIDTH = 500,
-    HEIGHT = 152,
-    LEFT = 64, /* of what is drawn; right of the numbers */
-    TOP = 8,
-    INNER_WIDTH = WIDTH - LEFT - 12,
-    INNER_HEIGHT = HEIGHT - TOP - 28,
-    CURVES_MAX = 3,
-    TICKS_MAX = 4, /* what a length's axis says, but for its end */
-};
-
-/* One plot: columns of numbers, and what they are called. */
-struct plot {
-    const char *title;
-    const char *note; /* in words behind the title, or NULL */
-    int columns;
-    int curves_count;
-    struct {
-        const char *name;
-        int64_t values[SERIES_PARTS_MAX];
-    } curves[CURVES_MAX];
-    const int64_t *shades; /* a column each, faults; NULL: none */
-    int64_t end_us;        /* over time: where the axis ends; 0: */
-    int first_step;        /* by length: of the first column, see series.h */
-    bool is_bars, is_time; /* bars of the first curve; the numbers are us */
-};
-
-static int64_t largest(const int64_t *values, int count)
-{
-    int64_t most = 0;
-    for (int i = 0; i < count; i++)
-        most = values[i] > most ? values[i] : most;
-    return most;
-}
-
-static int64_t highest(const struct plot *plot)
-{
-    int64_t most = 0;
-    for (int i = 0; i < plot->curves_count; i++) {
-        const int64_t one = largest(plot->curves[i].values, plot->columns);
-        most = one > most ? one : most;
-    }
-    return most;
-}
-
-/* In the middle of its column; a hundredth of a pixel is enough. */
-static double x_of(const struct plot *plot, int column)
-{
-    return LEFT + (column + 0.5) * INNER_WIDTH / plot->columns;
-}
-
-static double y_of(int64_t value, int64_t most)
-{
-    return TOP + INNER_HEIGHT - (most ? (double)value * INNER_HEIGHT / (double)most : 0);
-}
-
-static void put_shades(const struct page *page, const struct plot *plot)
-{
-    const int64_t most = plot->shades ? largest(plot->shades, plot->columns) : 0;
-    const double width = (double)INNER_WIDTH / plot->columns;
-    for (int i = 0; most && i < plot->columns; i++)
-        if (plot->shades[i])
-            fprintf(page->out,
-                    "<rect class=\"faults\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" "
-                    "opacity=\"%.2f\"/>\n",
-                    LEFT + i * width, TOP, width, INNER_HEIGHT,
-                    0.25 + 0.75 * (double)plot->shades[i] / (double)most);
-}
-
-static void put_curve(const struct page *page, const struct plot *plot, int curve, int64_t most)
-{
-    fprintf(page->out, "<polyline class=\"curve-%d\" points=\"", curve);
-    for (int i = 0; i < plot->columns; i++)
-        fprintf(page->out, "%s%.2f,%.2f", i ? " " : "", x_of(plot, i),
-                y_of(plot->curves[curve].values[i], most));
-    fputs("\"/>\n", page->out);
-}
-
-static void put_bars(const struct page *page, const struct plot *plot, int64_t most)
-{
-    const double width = (double)INNER_WIDTH / plot->columns;
-    for (int i = 0; i < plot->columns; i++) {
-        const double top = y_of(plot->curves[0].values[i], most);
-        fprintf(page->out,
-                "<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
-                "height=\"%.2f\"/>\n",
-                x_of(plot, i) - width / 2 + 1, top, width > 3 ? width - 2 : 1,
-                TOP + INNER_HEIGHT - top);
-    }
-}
-
-static void put_text(const struct page *page, int x, int y, const char *anchor, const char *text)
-{
-    html_put(page, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, text);
-}
-
-/* What stands below: the ends of the time, or lengths where one column ends and another begins. */
-static void put_axis(const struct page *page, const struct plot *plot)
-{
-    char text[UNITS_TEXT_MAX];
-    const int below = HEIGHT - 10, every = (plot->columns + TICKS_MAX - 1) / TICKS_MAX;
-    if (plot->end_us) {
-        put_text(page, LEFT, below, "start", "0 s");
-        put_text(page, LEFT + INNER_WIDTH, below, "end", units_print_rounded(plot->end_us, text));
-        return;
-    }
-    for (int i = 0; i <= plot->columns; i += every)
-        put_text(page, LEFT + i * INNER_WIDTH / plot->columns, below,
-                 i == plot->columns ? "end" : "middle",
-                 units_print_rounded(INT64_C(1) << (plot->first_step + i), text));
-}
-
-static void put_legend(const struct page *page, const struct plot *plot)
-{
-    html_put(page, "<figcaption><b>%s</b>%s%s", plot->title, plot->note ? ": " : "", plot->note);
-    for (int i = 0; plot->curves_count > 1 && i < plot->curves_count; i++)
-        html_put(page, "<span class=\"curve-%d\"> ― %s</span>", i, plot->curves[i].name);
-    html_put(page, "</figcaption>\n");
-}
-
-static void put_plot(const struct page *page, const struct plot *plot)
-{
-    const int64_t most = highest(plot);
-    char number[UNITS_TEXT_MAX];
-    if (plot->is_time)
-        (void)units_print_rounded(most, number);
-    else
-        (void)snprintf(number, sizeof number, "%" PRId64, most);
-    html_put(page, "<figure class=\"plot\">\n");
-    put_legend(page, plot);
-    html_put(page,
-             "<svg role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
-             "<title>%s: at most %s</title>\n",
-             WIDTH, HEIGHT, WIDTH, HEIGHT, plot->title, number);
-    put_shades(page, plot);
-    html_put(page, "<path class=\"axis\" d=\"M%d %dv%dh%dm0 %dh-%d\"/>\n", LEFT, TOP, INNER_HEIGHT,
-             INNER_WIDTH, -INNER_HEIGHT / 2, INNER_WIDTH);
-    put_text(page, LEFT - 6, TOP + 10, "end", number);
-    put_text(page, LEFT - 6, TOP + INNER_HEIGHT, "end", "0");
-    put_axis(page, plot);
-    if (plot->is_bars)
-        put_bars(page, plot, most);
-    for (int i = 0; !plot->is_bars && i < plot->curves_count; i++)
-        put_curve(page, plot, i, most);
-    html_put(page, "</svg>\n</figure>\n");
-}
-
-/* --- what is plotted --- */
+#include <string.h>
 
 static int64_t per_second(int64_t count, int64_t us)
 {
@@ -169,8 +20,9 @@ static void put_over_time(const struct page *page, const struct result_row *row)
     int64_t faults[SERIES_PARTS_MAX];
     const int64_t end_us = series->parts_count * series->part_us;
     struct plot rates = {.title = "Per second", .curves_count = 2};
-    struct plot waits = {.title = "Acquire calls", .curves_count = 2, .is_time = true};
+    struct plot waits = {.title = "Acquire calls", .curves_count = 2, .unit = PLOT_TIME_US};
     struct plot found = {.title = "Violations, all causes", .curves_count = 1, .is_bars = true};
+    struct plot memory = {.title = "Memory of picklock", .curves_count = 1, .unit = PLOT_MEMORY_KB};
     rates.curves[0].name = "operations";
     rates.curves[1].name = "grants";
     waits.curves[0].name = "p50";
@@ -187,13 +39,15 @@ static void put_over_time(const struct page *page, const struct result_row *row)
         waits.curves[0].values[i] = part->p50_us;
         waits.curves[1].values[i] = part->p99_us;
         found.curves[0].values[i] = part->violations;
+        memory.curves[0].values[i] = series->memory_kb[i];
     }
-    struct plot *const plots[] = {&rates, &waits, &found};
-    for (int i = 0; i < 3; i++) {
+    struct plot *const plots[] = {&rates, &waits, &found, &memory};
+    const int count = series->memory_kb[0] ? 4 : 3; /* older programs did not tell it */
+    for (int i = 0; i < count; i++) {
         plots[i]->columns = series->parts_count;
         plots[i]->shades = faults;
         plots[i]->end_us = end_us;
-        put_plot(page, plots[i]);
+        plot_put(page, plots[i]);
     }
 }
 
@@ -211,7 +65,7 @@ static void put_lengths(const struct page *page, const char *title, const char *
         plot.curves[0].values[i - first] = steps[i];
     plot.first_step = first;
     if (steps[first])
-        put_plot(page, &plot);
+        plot_put(page, &plot);
 }
 
 /* The caller frees. */
@@ -237,4 +91,90 @@ void html_plots(const struct page *page, const struct result_row *row)
     put_lengths(page, "Holds by their length", NULL, row->stress->series.holds);
     free(quantiles);
     html_put(page, "</div>\n</details>\n");
+}
+
+/* --- growth with clients --- */
+
+/* The stress runs of one lock, by their number of clients. */
+struct growth {
+    const struct result_row *rows[SERIES_PARTS_MAX];
+    int count;
+};
+
+static bool is_other_number(const struct growth *growth)
+{
+    return growth->count > 1 &&
+           growth->rows[0]->stress->clients != growth->rows[growth->count - 1]->stress->clients;
+}
+
+/* Those that run the lock of the row `at`; more than a plot has columns for: the first ones. */
+static struct growth growth_of(const struct view *view, int at)
+{
+    struct growth made = {.count = 0};
+    for (int i = at; i < view->count && made.count < SERIES_PARTS_MAX; i++) {
+        const struct result_row *row = view->rows[i];
+        if (!row->stress || row->not_applicable ||
+            strcmp(result_lock(row), result_lock(view->rows[at])) != 0)
+            continue;
+        int place = made.count++;
+        for (; place > 0 && made.rows[place - 1]->stress->clients > row->stress->clients; place--)
+            made.rows[place] = made.rows[place - 1];
+        made.rows[place] = row;
+    }
+    return made;
+}
+
+static void put_growth(const struct page *page, const struct growth *growth)
+{
+    int64_t clients[SERIES_PARTS_MAX];
+    bool has_cpu = true;
+    struct plot rates = {.title = "Per second", .curves_count = 2};
+    struct plot cpu = {
+        .title = "CPU of picklock, an operation", .curves_count = 1, .unit = PLOT_TIME_US};
+    struct plot waits = {.title = "Acquire calls", .curves_count = 2, .unit = PLOT_TIME_US};
+    rates.curves[0].name = "operations";
+    rates.curves[1].name = "grants";
+    waits.curves[0].name = "p50";
+    waits.curves[1].name = "p99";
+    for (int i = 0; i < growth->count; i++) {
+        const struct stress_figures *figures = growth->rows[i]->stress;
+        clients[i] = figures->clients;
+        has_cpu &= figures->cpu_us > 0 && figures->operations > 0;
+        rates.curves[0].values[i] = figures->operations_per_second;
+        rates.curves[1].values[i] = per_second(figures->grants, growth->rows[i]->elapsed_us);
+        cpu.curves[0].values[i] = has_cpu ? figures->cpu_us / figures->operations : 0;
+        waits.curves[0].values[i] = figures->latency_us.p50;
+        waits.curves[1].values[i] = figures->latency_us.p99;
+    }
+    struct plot *const plots[] = {&rates, &waits, &cpu};
+    for (int i = 0; i < 2 + has_cpu; i++) {
+        plots[i]->columns = growth->count;
+        plots[i]->named = clients;
+        plot_put(page, plots[i]);
+    }
+}
+
+void html_growth(const struct page *page)
+{
+    const struct view *view = page->view;
+    const int first = view_first(view, KIND_STRESS), end = view_first(view, KIND_CELL);
+    bool has_any = false;
+    for (int at = first; at < end; at++) {
+        bool is_first = true;
+        for (int i = first; i < at; i++)
+            is_first &= strcmp(result_lock(view->rows[i]), result_lock(view->rows[at])) != 0;
+        const struct growth growth = growth_of(view, at);
+        if (!is_first || !is_other_number(&growth))
+            continue;
+        if (!has_any)
+            html_put(page, "<section class=\"growth\">\n<h2>Growth with clients</h2>\n"
+                           "<p class=\"soft\">Each point is a run; the number below it is that of "
+                           "its clients.</p>\n");
+        has_any = true;
+        html_put(page, "<h3>%s</h3>\n<div class=\"figures\">\n", result_lock(view->rows[at]));
+        put_growth(page, &growth);
+        html_put(page, "</div>\n");
+    }
+    if (has_any)
+        html_put(page, "</section>\n");
 }

@@ -414,6 +414,7 @@ static void put_stress_row(const struct page *page, int at)
     html_put(page, "</th><td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
     put_run_link(page, at, 1);
     html_put(page, "</td>");
+    put_number(page, figures->clients, "");
     put_number(page, figures->lost_updates, " bad");
     put_number(page, figures->foreign_releases, " bad");
     put_number(page, figures->overruns, "");
@@ -428,9 +429,10 @@ static void put_stress_row(const struct page *page, int at)
 
 void html_stress(const struct page *page)
 {
-    static const char *const heads[] = {"Verdict",  "Lost updates", "Foreign releases",
-                                        "Overruns", "Operations",   "Per second",
-                                        "Grants",   "p50",          "p99"};
+    static const char *const heads[] = {
+        "Verdict",  "Clients",    "Lost updates", "Foreign releases",
+        "Overruns", "Operations", "Per second",   "Grants",
+        "p50",      "p99"};
     const struct view *view = page->view;
     bool has_any = false;
     for (int i = 0; i < view->count; i++) {
@@ -451,4 +453,5 @@ void html_stress(const struct page *page)
     }
     if (has_any)
         html_put(page, "</tbody>\n</table>\n</div>\n");
+    html_growth(page);
 }

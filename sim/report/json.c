@@ -106,11 +106,11 @@ static json_t *property_json(const struct result_property *property, bool is_cel
     return made;
 }
 
-static json_t *lengths_json(const int64_t *steps)
+static json_t *numbers_json(const int64_t *numbers, int count)
 {
     json_t *made = json_array();
-    for (int i = 0; i < SERIES_STEPS; i++)
-        json_array_append_new(made, json_integer(steps[i]));
+    for (int i = 0; i < count; i++)
+        json_array_append_new(made, json_integer(numbers[i]));
     return made;
 }
 
@@ -126,8 +126,11 @@ static json_t *series_json(const struct series *series)
     }
     json_object_set_new(made, "part_us", json_integer(series->part_us));
     json_object_set_new(made, "parts", parts);
-    json_object_set_new(made, "waits", lengths_json(series->waits));
-    json_object_set_new(made, "holds", lengths_json(series->holds));
+    json_object_set_new(made, "waits", numbers_json(series->waits, SERIES_STEPS));
+    json_object_set_new(made, "holds", numbers_json(series->holds, SERIES_STEPS));
+    if (series->parts_count && series->memory_kb[0])
+        json_object_set_new(made, "memory_kb",
+                            numbers_json(series->memory_kb, series->parts_count));
     return made;
 }
 
@@ -143,6 +146,8 @@ static json_t *stress_json(const struct stress_figures *figures)
     json_object_set_new(quantiles, "p999", json_integer(latency->p999));
     json_object_set_new(quantiles, "max", json_integer(latency->max));
     json_object_set_new(made, "latency_us", quantiles);
+    if (figures->cpu_us)
+        json_object_set_new(made, "cpu_us", json_integer(figures->cpu_us));
     if (figures->series.part_us)
         json_object_set_new(made, "series", series_json(&figures->series));
     return made;

@@ -125,17 +125,17 @@ static const char *const stress_keys[] = {
 #define COUNT(name, member) name,
 #include "run/stress.def"
 #undef COUNT
-    "latency_us", "series"};
+    "latency_us", "series", "cpu_us"};
 
-static void read_lengths(struct results_reading *reading, json_t *object, const char *name,
-                         int64_t *steps)
+static void read_numbers(struct results_reading *reading, json_t *object, const char *name,
+                         int64_t *numbers, int count)
 {
     json_t *array = read_member(reading, object, name);
-    if (!json_is_array(array) || json_array_size(array) != SERIES_STEPS)
-        read_bad(reading, name, "has not a number for each length");
-    for (size_t i = 0; i < json_array_size(array) && i < SERIES_STEPS; i++) {
-        steps[i] = json_integer_value(json_array_get(array, i));
-        if (!json_is_integer(json_array_get(array, i)) || steps[i] < 0)
+    if (!json_is_array(array) || json_array_size(array) != (size_t)count)
+        read_bad(reading, name, "has not a number for each length or part");
+    for (size_t i = 0; i < json_array_size(array) && i < (size_t)count; i++) {
+        numbers[i] = json_integer_value(json_array_get(array, i));
+        if (!json_is_integer(json_array_get(array, i)) || numbers[i] < 0)
             read_bad(reading, name, "wants whole numbers, 0 or more");
     }
 }
@@ -144,7 +144,7 @@ static void read_series(struct results_reading *reading, json_t *stress, struct 
 {
     char place[PLACE_MAX];
     json_t *object = read_enter(reading, stress, "series", place);
-    READ_ONLY(reading, object, "part_us", "parts", "waits", "holds");
+    READ_ONLY(reading, object, "part_us", "parts", "waits", "holds", "memory_kb");
     json_t *parts = read_member(reading, object, "parts");
     series->part_us = read_number(reading, object, "part_us");
     if (series->part_us < 1)
@@ -164,8 +164,10 @@ static void read_series(struct results_reading *reading, json_t *stress, struct 
 #include "run/series.def"
 #undef PART
     }
-    read_lengths(reading, object, "waits", series->waits);
-    read_lengths(reading, object, "holds", series->holds);
+    read_numbers(reading, object, "waits", series->waits, SERIES_STEPS);
+    read_numbers(reading, object, "holds", series->holds, SERIES_STEPS);
+    if (json_object_get(object, "memory_kb")) /* older programs did not tell it */
+        read_numbers(reading, object, "memory_kb", series->memory_kb, series->parts_count);
     read_leave(reading, place);
 }
 
@@ -186,6 +188,8 @@ static void read_stress(struct results_reading *reading, json_t *row,
                                            .p99 = read_number(reading, latency, "p99"),
                                            .p999 = read_number(reading, latency, "p999"),
                                            .max = read_number(reading, latency, "max")};
+    if (json_object_get(object, "cpu_us"))
+        figures->cpu_us = read_number(reading, object, "cpu_us");
     if (json_object_get(object, "series"))
         read_series(reading, object, &figures->series);
     read_leave(reading, place);

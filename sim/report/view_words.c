@@ -138,7 +138,7 @@ static char *runs_words(struct view_counts counts)
     if (not == 0 && open == 0)
         return memory_text("Nothing is other than expected.");
     if (not &&counts.stress == counts.rows)
-        return memory_format("%d of %d schemes lost the lock.", not, counts.rows);
+        return memory_format("%d of %d stress runs lost the lock.", not, counts.rows);
     char *more =
         open ? memory_format("%s%d could not be judged", not ? ", " : "", open) : memory_text("");
     char *words = not ? memory_format("%d of %d verdicts %s not as expected%s.", not, counts.rows,

@@ -2,6 +2,7 @@
  * (worker/crowd.h), with its figures, and what was asked for and never came. */
 #include "base/memory.h"
 #include "base/units.h"
+#include "base/usage.h"
 #include "run/recording.h"
 #include "run/walk.h"
 #include "worker/crowd.h"
@@ -260,6 +261,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                               .fail_on =
                                   fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)};
     watch_it(&watcher, options);
+    const int64_t began_us = usage_cpu_us();
     enum fail fail = runner_is_worker(runner, options->scheme)
                          ? stress_worker(runner, options, &recording, row, &outcome, failure)
                          : stress_scheme(runner, options, &recording, row, &outcome, failure);
@@ -280,6 +282,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         free(sick);
         note_early_end(results, options, &outcome);
         fill_figures(row->stress, &outcome, &counters);
+        row->stress->cpu_us = usage_cpu_us() - began_us;
         series_fill(recording.series, &row->stress->series);
         if (outcome.was_one_at_a_time)
             results_note(results, memory_format("%s", one_at_a_time));

@@ -3,6 +3,7 @@
 
 #include "base/histogram.h"
 #include "base/memory.h"
+#include "base/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,9 @@ static void join_parts(struct series_recorder *recorder)
 #include "run/series.def"
 #undef PART
         made->parts[i] = one;
+        made->memory_kb[i] = made->memory_kb[2 * i] > made->memory_kb[2 * i + 1]
+                                 ? made->memory_kb[2 * i]
+                                 : made->memory_kb[2 * i + 1];
         if (i > 0)
             recorder->waits[i] = recorder->waits[2 * i];
         histogram_join(&recorder->waits[i], &recorder->waits[2 * i + 1]);
@@ -57,6 +61,7 @@ static void join_parts(struct series_recorder *recorder)
     const size_t half = SERIES_PARTS_MAX / 2;
     memset(&made->parts[half], 0, half * sizeof *made->parts);
     memset(&recorder->waits[half], 0, half * sizeof *recorder->waits);
+    memset(&made->memory_kb[half], 0, half * sizeof *made->memory_kb);
     made->parts_count = (int)half;
     made->part_us *= 2;
 }
@@ -79,6 +84,15 @@ static void count_violations(struct series_recorder *recorder)
     recorder->violations = count;
 }
 
+/* At the beginning of a part, and at the end of the run: reading it costs too much for each event.
+ */
+static void note_memory(struct series *made, int at)
+{
+    const int64_t now_kb = usage_memory_kb();
+    if (now_kb > made->memory_kb[at])
+        made->memory_kb[at] = now_kb;
+}
+
 static int part_at(struct series_recorder *recorder, int64_t time_us)
 {
     struct series *made = &recorder->made;
@@ -87,8 +101,8 @@ static int part_at(struct series_recorder *recorder, int64_t time_us)
     while (time_us / made->part_us >= SERIES_PARTS_MAX)
         join_parts(recorder);
     const int at = (int)(time_us / made->part_us);
-    if (at >= made->parts_count)
-        made->parts_count = at + 1;
+    for (; at >= made->parts_count; made->parts_count++)
+        note_memory(made, made->parts_count);
     return at;
 }
 
@@ -124,6 +138,8 @@ void series_event(struct series_recorder *recorder, const struct event *event)
 void series_fill(struct series_recorder *recorder, struct series *series)
 {
     count_violations(recorder);
+    if (recorder->made.parts_count > 0)
+        note_memory(&recorder->made, recorder->made.parts_count - 1);
     *series = recorder->made;
     for (int i = 0; i < series->parts_count; i++) {
         series->parts[i].p50_us = histogram_at(&recorder->waits[i], 500);

@@ -21,8 +21,10 @@ struct series {
     int64_t part_us; /* length of each part; the last one may be cut short */
     int parts_count;
     struct series_part parts[SERIES_PARTS_MAX];
-    int64_t waits[SERIES_STEPS]; /* acquire calls, granted or not, by their length */
-    int64_t holds[SERIES_STEPS]; /* from a grant to the call of its release */
+    int64_t memory_kb[SERIES_PARTS_MAX]; /* of picklock, the most that was seen in each part; all 0:
+                                            not known */
+    int64_t waits[SERIES_STEPS];         /* acquire calls, granted or not, by their length */
+    int64_t holds[SERIES_STEPS];         /* from a grant to the call of its release */
 };
 
 /* Which step a length belongs to. */

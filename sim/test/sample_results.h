@@ -209,11 +209,13 @@ static void sample_stress(struct results *results)
         .faults = 900,
         .faults_in_hold = 45,
         .contended = 110000,
+        .cpu_us = 4500000,
         .series = {.part_us = 200000,
                    .parts_count = 3,
                    .parts = {{50000, 2000, 0, 300, 840, 12000},
                              {3456, 21, 4, 600, 900, 480000},
                              {70000, 2300, 0, 0, 840, 9000}},
+                   .memory_kb = {5120, 7168, 7168},
                    .waits = {[9] = 119000, [13] = 4000, [18] = 456},
                    .holds = {[0] = 1, [12] = 4320}}};
 }

@@ -207,6 +207,8 @@ static void a_row_that_contradicts_itself_is_refused(void **state)
         {"\"violations\": 4", "\"violations\": \"4\"", "violations: "},
         {"\"waits\": [", "\"waits\": [ 7,", "waits: has not a number for each length"},
         {"\"holds\": [", "\"holds\": [ 7,", "holds: has not a number for each length"},
+        {"\"memory_kb\": [", "\"memory_kb\": [ 7,", "memory_kb: has not a number for each"},
+        {"\"cpu_us\": 4500000", "\"cpu_us\": -1", "cpu_us: "},
     };
     (void)state;
     char *good = printed();

@@ -103,6 +103,7 @@ static void a_long_run_loses_nothing(void **state)
         operations += series.parts[i].operations;
         grants += series.parts[i].grants;
         assert_in_range(series.parts[i].p50_us, 297, 303);
+        assert_in_range(series.memory_kb[i], 1, 1 << 20);
     }
     assert_int_equal(grants, DAY_S / 2);
     assert_int_equal(operations, DAY_S / 2 * 3);
