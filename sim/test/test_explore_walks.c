@@ -137,6 +137,20 @@ static void judge_agrees_with_checks_on_long_walks(void **state)
     }
 }
 
+/* Whoever is told "not mine" for one server's word is told what is not so where a majority has its
+ * lock, or has removed it in the same release and could not say so. Of these a server that dies and
+ * comes back with its keys has its lock all along, also where another fault would bring it back. */
+static void not_mine_is_judged_by_what_each_server_had(void **state)
+{
+    static const enum fault faults[] = {FAULT_LOSE_REQUEST, FAULT_RESTART_AOF, FAULT_RESTART_OLD};
+    static const struct walk_plan pace = {
+        .walks = 4000, .seed = 7, .steps = 80, .fault_weight = 5, .tick_weight = 5};
+    const struct explore_options of = {
+        .scheme = &scheme_quorum_off_by_one, .clients = 2, .servers = 3};
+    (void)state;
+    assert_true(walk(&of, &pace, faults, 3) >> PROPERTY_TRUTHFUL & 1);
+}
+
 /* And two servers, or one of them twice, lose what they knew. */
 static void what_servers_lose_is_no_split_grant(void **state)
 {
@@ -333,6 +347,7 @@ int main(void)
         cmocka_unit_test(judge_agrees_with_checks),
         cmocka_unit_test(judge_agrees_with_checks_on_quorums),
         cmocka_unit_test(judge_agrees_with_checks_on_long_walks),
+        cmocka_unit_test(not_mine_is_judged_by_what_each_server_had),
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
         cmocka_unit_test(a_guess_is_not_a_loss),
         cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),

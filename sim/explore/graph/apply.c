@@ -262,7 +262,9 @@ static void step_server_after(struct expansion *it, int server, const struct act
         if (before >> i & 1)
             *client_state = partial_order_hooks.hear_server(it->space, *client_state, server);
         if (action->did & DID_DISCONNECT)
-            *client_state = space_break(it->space, *client_state, server);
+            *client_state = space_break(
+                it->space, *client_state, server,
+                properties_brings_back(it->space, it->words, it->step.words, i, server));
         if (action->did & DID_REACH)
             *client_state = space_reach(it->space, *client_state, server, reach);
     }

@@ -36,6 +36,12 @@ static bool is_kept(struct state_space *space, const uint32_t *words, int client
            ghost->rounds == space_client(space, words[client])->rounds;
 }
 
+bool properties_brings_back(struct state_space *space, const uint32_t *before,
+                            const uint32_t *after, int client, int server)
+{
+    return !is_kept(space, before, client, server) && is_kept(space, after, client, server);
+}
+
 static int count_kept(struct state_space *space, const uint32_t *words, int client)
 {
     int kept = 0;

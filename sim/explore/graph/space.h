@@ -194,6 +194,7 @@ struct transition {
     uint32_t client_state, server_state, fences;
     int position; /* of the client */
     int server;
+    bool brings_back;
     unsigned how;         /* a message, an enum, a set of servers */
     const uint8_t *order; /* a permutation */
 };
@@ -221,9 +222,12 @@ unsigned space_arrive(struct state_space *space, uint32_t *client_state, int mes
 uint32_t space_return(struct state_space *space, uint32_t client_state, int position,
                       enum ghost_return how, uint32_t server_state);
 
-/* Connections break: of a client, as its server sees it; to a server, as the client sees it. */
+/* Connections break: of a client, as its server sees it; to a server, as the client sees it.
+ * brings_back: what that server has from there on, of a replica or a snapshot, is the client's lock
+ * again. */
 uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position);
-uint32_t space_break(struct state_space *space, uint32_t client_state, int server);
+uint32_t space_break(struct state_space *space, uint32_t client_state, int server,
+                     bool brings_back);
 
 /* From here on the server is so far within the client's reach. */
 uint32_t space_reach(struct state_space *space, uint32_t client_state, int server,

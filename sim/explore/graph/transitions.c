@@ -108,8 +108,8 @@ static uint64_t break_connection(struct state_space *space, const struct transit
     struct client_state after;
     space_read_client(space, it->client_state, &after);
     client_state_break(&after, it->server, LANE_COUNT);
-    /* What a replica, or a snapshot, brings back comes behind what a release was answered. */
-    if (space->config.forgets && after.phase == PHASE_RELEASING)
+    /* It comes behind what a release was answered. */
+    if (it->brings_back && after.phase == PHASE_RELEASING)
         after.overtaken |= (uint8_t)(1u << it->server);
     if (subject->lose && after.phase != PHASE_DEAD && !client_state_waits_for(&after, it->server))
         subject->lose(subject, &space->config, &after, it->server);
@@ -117,12 +117,13 @@ static uint64_t break_connection(struct state_space *space, const struct transit
     return space_number_client(space, &after);
 }
 
-uint32_t space_break(struct state_space *space, uint32_t client_state, int server)
+uint32_t space_break(struct state_space *space, uint32_t client_state, int server, bool brings_back)
 {
-    uint64_t key = (uint64_t)client_state << 4 | (uint64_t)server;
-    return (uint32_t)space_memoized(
-        space, MEMO_BREAKS, key, break_connection,
-        &(struct transition){.client_state = client_state, .server = server});
+    uint64_t key = (uint64_t)client_state << 5 | (uint64_t)brings_back << 4 | (uint64_t)server;
+    return (uint32_t)space_memoized(space, MEMO_BREAKS, key, break_connection,
+                                    &(struct transition){.client_state = client_state,
+                                                         .server = server,
+                                                         .brings_back = brings_back});
 }
 
 static uint64_t reach(struct state_space *space, const struct transition *it)

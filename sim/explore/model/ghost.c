@@ -124,8 +124,11 @@ static bool is_copied(const struct sender *sender, const struct packed_message *
 static unsigned ghost_delete(const struct sender *sender, const struct packed_message *message,
                              const struct keyspace *before)
 {
-    /* Only a command that comes twice can be answered "no" for what it has done itself. */
-    if (sender->config->repeats_commands && is_own(&before->ghost, sender) &&
+    /* Only a command that comes twice can be answered "no" for what it has done itself; of a quorum
+     * another server may say so. */
+    const bool counts_deletes =
+        sender->config->repeats_commands || config_quorum(sender->config) > 1;
+    if (counts_deletes && is_own(&before->ghost, sender) &&
         sender->client_state->phase == PHASE_RELEASING && !is_copied(sender, message))
         sender->client_state->deleted |= (uint8_t)(1u << message->server);
     /* A dead stamp is nobody's lock; a unit more, for what it was rounded up by. */
