@@ -129,59 +129,80 @@ static void remove_read(void *data)
     poll_wants(connection, connection->polled & ~UV_READABLE);
 }
 
+void connection_is_due(struct connection *connection, enum due due)
+{
+    struct due_list *list = &connection->endpoint->due[due];
+    if (connection->is_due[due])
+        return;
+    connection->is_due[due] = true;
+    connection->due_next[due] = NULL;
+    *list->end = connection;
+    list->end = &connection->due_next[due];
+}
+
+static struct connection *take_due(struct endpoint *endpoint, enum due due)
+{
+    struct due_list *list = &endpoint->due[due];
+    struct connection *connection = list->first;
+    if (!connection)
+        return NULL;
+    list->first = connection->due_next[due];
+    if (!list->first)
+        list->end = &list->first;
+    connection->is_due[due] = false;
+    return connection;
+}
+
+static void forget_due(struct connection *connection, enum due due)
+{
+    struct due_list *list = &connection->endpoint->due[due];
+    struct connection **at = &list->first;
+    if (!connection->is_due[due])
+        return;
+    while (*at != connection)
+        at = &(*at)->due_next[due];
+    *at = connection->due_next[due];
+    if (!*at)
+        list->end = at;
+    connection->is_due[due] = false;
+}
+
 /* A socket that is connected can nearly always be written to: that is tried once, before the loop
  * waits, for it costs less than to be told so. */
 static void add_write(void *data)
 {
     struct connection *connection = data;
-    struct endpoint *endpoint = connection->endpoint;
-    if ((connection->polled & UV_WRITABLE) || connection->is_unwritten)
+    if ((connection->polled & UV_WRITABLE) || connection->is_due[DUE_WRITE])
         return;
-    if (connection->is_flushing || !(connection->async->c.flags & REDIS_CONNECTED)) {
+    if (connection->is_flushing || !(connection->async->c.flags & REDIS_CONNECTED))
         poll_wants(connection, connection->polled | UV_WRITABLE);
-        return;
-    }
-    connection->is_unwritten = true;
-    connection->written_next = NULL;
-    *endpoint->unwritten_end = connection;
-    endpoint->unwritten_end = &connection->written_next;
-}
-
-static struct connection *take_unwritten(struct endpoint *endpoint)
-{
-    struct connection *connection = endpoint->unwritten;
-    if (!connection)
-        return NULL;
-    endpoint->unwritten = connection->written_next;
-    if (!endpoint->unwritten)
-        endpoint->unwritten_end = &endpoint->unwritten;
-    connection->is_unwritten = false;
-    return connection;
+    else
+        connection_is_due(connection, DUE_WRITE);
 }
 
 void endpoint_write(struct endpoint *endpoint)
 {
     struct connection *connection;
-    while ((connection = take_unwritten(endpoint))) {
+    while ((connection = take_due(endpoint, DUE_WRITE))) {
         connection->is_flushing = true;
         if (connection->async)
             redisAsyncHandleWrite(connection->async);
         connection->is_flushing = false;
+        if (endpoint->is_eager && connection->link)
+            connection_is_due(connection, DUE_TAKE);
     }
 }
 
-static void forget_unwritten(struct connection *connection)
+void endpoint_move(struct endpoint *endpoint)
 {
-    struct endpoint *endpoint = connection->endpoint;
-    struct connection **at = &endpoint->unwritten;
-    if (!connection->is_unwritten)
-        return;
-    while (*at != connection)
-        at = &(*at)->written_next;
-    *at = connection->written_next;
-    if (!*at)
-        endpoint->unwritten_end = at;
-    connection->is_unwritten = false;
+    struct connection *connection;
+    while ((connection = take_due(endpoint, DUE_HEAR)))
+        if (connection->async)
+            redisAsyncHandleRead(connection->async);
+    endpoint_write(endpoint);
+    while ((connection = take_due(endpoint, DUE_TAKE)))
+        if (connection->link)
+            proxy_link_take(connection->link);
 }
 
 static void remove_write(void *data)
@@ -199,7 +220,8 @@ static void clean_up(void *data)
         (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                        "%.100s", connection->async->c.errstr);
     connection->async = NULL;
-    forget_unwritten(connection);
+    for (int due = 0; due < DUE_COUNT; due++)
+        forget_due(connection, (enum due)due);
     uv_close((uv_handle_t *)&connection->poll, poll_closed);
     connection_broke(connection);
     /* What is held there would wait for ever. */

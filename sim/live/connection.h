@@ -62,6 +62,18 @@ struct connection_events {
     void (*broken)(struct connection *connection);
 };
 
+/* What is known to be there for connections, so that nobody need wait until the loop says so. */
+enum due {
+    DUE_WRITE, /* it has something to write */
+    DUE_TAKE,  /* it has written, and the proxy can read it */
+    DUE_HEAR,  /* the proxy has let a reply go, and it can read that */
+    DUE_COUNT
+};
+
+struct due_list {
+    struct connection *first, **end;
+};
+
 /* A server as its clients see it: the proxy in front of it. */
 struct endpoint {
     int proved_pid; /* the way through the proxy was shown to lead to that process; 0: to none */
@@ -75,7 +87,8 @@ struct endpoint {
     int direct_port; /* clients connect to the server there, without the proxy; 0: through it */
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */
-    struct connection *unwritten, **unwritten_end; /* those, in turn */
+    struct due_list due[DUE_COUNT];
+    bool is_eager;                      /* endpoint_move() is called before the loop waits */
     struct read_order *order;           /* of what the server executes; NULL: not asked for */
     int connections;                    /* that exist, those being closed too */
     char complaint[ENDPOINT_WORDS_MAX]; /* the last thing that the proxy or a connection complained
@@ -87,9 +100,9 @@ struct connection {
     void *owner;
     redisAsyncContext *async;
     uv_poll_t poll;
-    int polled;                      /* enum uv_poll_event */
-    struct connection *written_next; /* of those that have something to write */
-    bool is_unwritten, is_flushing;
+    int polled; /* enum uv_poll_event */
+    struct connection *due_next[DUE_COUNT];
+    bool is_due[DUE_COUNT], is_flushing;
     int port;
     int greetings; /* requests of the login that have not passed the proxy yet */
     struct proxy_link *link;
@@ -111,6 +124,11 @@ enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
 /* Closes the proxy; that, and what connections are left, end on the loop. Then endpoint_free(). */
 void endpoint_shut(struct endpoint *endpoint);
 void endpoint_free(struct endpoint *endpoint);
+
+/* Of an eager one: replies that were let go are heard, what clients have to say is written, and
+ * read by the proxy. One wait of the loop then serves a whole round trip; without it, it is three.
+ */
+void endpoint_move(struct endpoint *endpoint);
 
 /* Connects. FAIL_UNAVAILABLE: no descriptor, no port. */
 enum fail connection_new(struct connection **connection, struct endpoint *endpoint, void *owner,

@@ -209,6 +209,13 @@ static void deliver_directly(struct exchange *exchange)
         events->delivered(exchange);
 }
 
+/* A reply goes on to it, or will before this turn of the loop ends. */
+static void can_be_heard(struct connection *connection)
+{
+    if (connection->endpoint->is_eager && connection->async)
+        connection_is_due(connection, DUE_HEAR);
+}
+
 static enum proxy_decision hook_reply(void *context, void *link_owner,
                                       struct proxy_request *request, const char *bytes,
                                       size_t length)
@@ -245,6 +252,7 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
         return PROXY_HOLD;
     exchange->may_be_delivered = true;
     exchange->at_proxy[0] = NULL;
+    can_be_heard(connection);
     return PROXY_PASS;
 }
 
@@ -279,8 +287,10 @@ static void reply_forward(struct exchange *exchange)
 {
     struct proxy_request *request = exchange->at_proxy[0];
     exchange->at_proxy[0] = NULL;
-    if (request)
-        proxy_reply_forward(request);
+    if (!request)
+        return;
+    can_be_heard(exchange->connection);
+    proxy_reply_forward(request);
 }
 
 /* The proxy shows a reply only when the one before it has gone. */
@@ -374,7 +384,8 @@ static void before_waiting(uv_prepare_t *flush)
 /* The loop does not go on for its sake. */
 static void flush_open(struct endpoint *endpoint)
 {
-    endpoint->unwritten_end = &endpoint->unwritten;
+    for (int due = 0; due < DUE_COUNT; due++)
+        endpoint->due[due].end = &endpoint->due[due].first;
     (void)uv_prepare_init(endpoint->loop, &endpoint->flush);
     endpoint->flush.data = endpoint;
     (void)uv_prepare_start(&endpoint->flush, before_waiting);

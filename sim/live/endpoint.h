@@ -4,6 +4,9 @@
 
 #include "live/connection.h"
 
+/* Puts it on that list, unless it is there. */
+void connection_is_due(struct connection *connection, enum due due);
+
 /* Frees the connection when nobody holds it any more. */
 void connection_let_go(struct connection *connection);
 

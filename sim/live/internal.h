@@ -6,10 +6,12 @@
 #include "live/live.h"
 #include "live/servers.h"
 #include "live/connection.h"
+#include "live/wakeup.h"
 
 struct live {
     uv_loop_t loop;
     uv_timer_t tick;
+    struct wakeup wakeup; /* of stress runs */
     struct servers servers;
     struct endpoint endpoints[SERVERS_MAX];
     int endpoints_count;

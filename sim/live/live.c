@@ -74,6 +74,7 @@ void live_free(struct live *live)
         endpoint_shut(&live->endpoints[i]);
     servers_close(&live->servers);
     uv_close((uv_handle_t *)&live->tick, NULL);
+    wakeup_shut(&live->wakeup);
     (void)uv_run(&live->loop, UV_RUN_DEFAULT);
     int left = uv_loop_close(&live->loop);
     assert(left == 0);

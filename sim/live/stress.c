@@ -19,6 +19,7 @@ enum {
     DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
     CHECK_EVERY_US = 100000,
     PROGRESS_EVERY_US = 1000000,
+    SPIN_US = 20, /* not worth a sleep */
 };
 
 /* --- time, events, dice --- */
@@ -68,11 +69,6 @@ void stress_timer(struct stress *stress, struct load_timer *timer, int64_t in_us
 
 /* --- the loop --- */
 
-static void tick(uv_timer_t *timer)
-{
-    (void)timer;
-}
-
 static void ring_timers(struct stress *stress)
 {
     struct timer *timer;
@@ -83,24 +79,27 @@ static void ring_timers(struct stress *stress)
     }
 }
 
+/* What clients and proxies have for each other goes on before anybody waits. */
+static void move(struct stress *stress)
+{
+    for (int i = 0; i < stress->options->servers && !stress->failure.code; i++)
+        endpoint_move(&stress->live->endpoints[i]);
+}
+
 /* One turn: what is due, then what has come; sleeps at most until the next timer or until_us. */
 static void turn(struct stress *stress, int64_t until_us)
 {
     ring_timers(stress);
+    move(stress);
     int64_t next_us = timers_next_us(&stress->timers);
-    int64_t sleep_us = (next_us < until_us ? next_us : until_us) - stress_now_us(stress);
+    next_us = next_us < until_us ? next_us : until_us;
     uv_loop_t *loop = &stress->live->loop;
-    if (sleep_us < 1000) {
-        /* Shorter than the loop can sleep. */
+    if (next_us - stress_now_us(stress) < SPIN_US) {
         (void)uv_run(loop, UV_RUN_NOWAIT);
         return;
     }
-    uv_update_time(loop);
-    /* It repeats: on a busy machine it may be due before the loop looks, which then rings it, and
-     * would sleep for ever without another one. */
-    (void)uv_timer_start(&stress->live->tick, tick, (uint64_t)sleep_us / 1000, 1);
+    wakeup_by(&stress->live->wakeup, stress->began_us + next_us);
     (void)uv_run(loop, UV_RUN_ONCE);
-    (void)uv_timer_stop(&stress->live->tick);
 }
 
 static bool is_stopped(const struct stress *stress)
@@ -282,6 +281,9 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     const struct stress_options *options = stress->options;
     assert(!stress_can(stress->live, options, failure));
     const bool wants_replica = options->scheme->needs_replica && !stress->live->servers.is_foreign;
+    if (!stress->live->wakeup.is_open &&
+        wakeup_open(&stress->live->wakeup, &stress->live->loop, failure))
+        return failure->code;
     if (load_room(stress, &stress->connections_max, failure))
         return failure->code;
     if (live_prepare(stress->live, options->servers, wants_replica, options->locks,
@@ -315,8 +317,10 @@ static void begin(struct stress *stress)
     struct timespec wall;
     stress->began_us = monotonic_us();
     (void)clock_gettime(CLOCK_REALTIME, &wall);
-    for (int i = 0; i < options->servers; i++)
+    for (int i = 0; i < options->servers; i++) {
+        stress->live->endpoints[i].is_eager = true;
         server_drifts(stress, i);
+    }
     for (int i = 0; i < options->clients; i++) {
         struct load_client *load_client = &stress->load_clients[i];
         load_client->client.epoch_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
@@ -389,6 +393,8 @@ static void hang_up(struct stress *stress)
 static void clean_up(struct stress *stress)
 {
     load_order_drop(stress);
+    for (int i = 0; i < stress->options->servers; i++)
+        stress->live->endpoints[i].is_eager = false;
     timers_close(&stress->timers);
     free(stress->load_clients);
     free(stress->prefixes);

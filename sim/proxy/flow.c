@@ -5,6 +5,7 @@
  * than KEPT_MAX and one read. */
 #include "proxy/internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
@@ -418,6 +419,20 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         return;
     }
     flow_source_ended(flow, length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST);
+}
+
+void flow_read_now(struct flow *flow)
+{
+    struct side *side = flow->from;
+    char *bytes = flow->link->proxy->read_buffer;
+    const uv_buf_t buffer = uv_buf_init(bytes, READ_MAX);
+    uv_os_fd_t descriptor;
+    if (!flow->is_reading || side->tls || uv_fileno(&side->socket.handle, &descriptor))
+        return;
+    const ssize_t length = recv(descriptor, bytes, READ_MAX, MSG_DONTWAIT);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return; /* the loop will tell */
+    on_read(&side->socket.stream, length > 0 ? length : length == 0 ? UV_EOF : -errno, &buffer);
 }
 
 /* Reads as long as there is room. */

@@ -194,8 +194,9 @@ void link_dial(struct proxy_link *link);
 /* flow.c */
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
                enum resp_side resp_side);
-void flow_start(struct flow *flow); /* starts to read, unless it must not */
-void flow_run(struct flow *flow);   /* looks again at what is held; finishes if it can */
+void flow_start(struct flow *flow);    /* starts to read, unless it must not */
+void flow_read_now(struct flow *flow); /* what has come, if it reads: see proxy_link_take() */
+void flow_run(struct flow *flow);      /* looks again at what is held; finishes if it can */
 /* What passed goes to the wire, or to the owner who asked for it; borrows bytes. */
 void flow_emit(struct flow *flow, const char *bytes, size_t length);
 void flow_write(struct flow *flow, const char *bytes, size_t length); /* now or later; borrows */

@@ -280,3 +280,9 @@ void link_new(struct proxy *proxy)
     link_dial(link);
     flow_start(&link->to_server);
 }
+
+void proxy_link_take(struct proxy_link *link)
+{
+    if (!link->is_over)
+        flow_read_now(&link->to_server);
+}

@@ -155,6 +155,10 @@ void proxy_link_say(struct proxy_link *link, const char *bytes, size_t length);
 /* Where it ends in the stream of bytes to the server; UINT64_MAX: not all of it has passed yet. */
 uint64_t proxy_request_end(const struct proxy_request *request);
 
+/* What the client has written is read now: whoever wrote it knows, and need not wait until the loop
+ * says so. Not from within a hook. */
+void proxy_link_take(struct proxy_link *link);
+
 enum proxy_cut { PROXY_FIN, PROXY_RST };
 /* Ends both sides of the link; the client sees FIN or RST. closed() follows. */
 void proxy_link_cut(struct proxy_link *link, enum proxy_cut how);

@@ -30,6 +30,54 @@ static void requests_and_replies_pass(void **state)
     wire_close(&wire);
 }
 
+/* Without a turn of the loop; also an end is seen, as it is. */
+static void what_a_client_has_written_can_be_taken(void **state)
+{
+    (void)state;
+    const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    struct proxy_wire wire;
+    char bytes[4] = {0};
+    wire_open(&wire, 0);
+    int client = wire_client(&wire), server = wire_accept(&wire);
+    wire_say(&wire, client, "A\r\n");
+    wire_expect(&wire, server, "A\r\n");
+    proxy_link_take(wire.hears.link); /* nothing there */
+    assert_int_equal(wire.hears.requests_count, 1);
+    assert_int_equal(send(client, "B\r\n", 3, MSG_NOSIGNAL), 3);
+    proxy_link_take(wire.hears.link);
+    assert_int_equal(wire.hears.requests_count, 2);
+    assert_int_equal(recv(server, bytes, sizeof bytes, 0), 3);
+    assert_string_equal(bytes, "B\r\n");
+    assert_int_equal(setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, (socklen_t)sizeof at_once),
+                     0);
+    close(client);
+    proxy_link_take(wire.hears.link);
+    assert_int_equal(wire_end(&wire, server), ECONNRESET);
+    close(server);
+    WIRE_UNTIL(&wire, wire.hears.closed == 1);
+    wire_close(&wire);
+}
+
+/* What is silent is not read. */
+static void nothing_is_taken_of_a_silent_one(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    wire_open(&wire, 0);
+    int client = wire_client(&wire), server = wire_accept(&wire);
+    wire_say(&wire, client, "A\r\n");
+    wire_expect(&wire, server, "A\r\n");
+    proxy_link_silence(wire.hears.link);
+    assert_int_equal(send(client, "B\r\n", 3, MSG_NOSIGNAL), 3);
+    proxy_link_take(wire.hears.link);
+    assert_int_equal(wire.hears.requests_count, 1);
+    proxy_link_speak(wire.hears.link);
+    wire_expect(&wire, server, "B\r\n");
+    close(client);
+    close(server);
+    wire_close(&wire);
+}
+
 static void a_held_request_holds_the_later_ones(void **state)
 {
     (void)state;
@@ -295,6 +343,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_and_replies_pass),
+        cmocka_unit_test(what_a_client_has_written_can_be_taken),
+        cmocka_unit_test(nothing_is_taken_of_a_silent_one),
         cmocka_unit_test(a_held_request_holds_the_later_ones),
         cmocka_unit_test(a_held_reply_holds_the_later_ones),
         cmocka_unit_test(dropped_ones_are_gone),
