@@ -1,6 +1,8 @@
 """What can be wrong with a worker's process: it does not begin, says garbage, answers twice or never, computes, forks, exits, goes past
 the proxy; and what is left of it when picklock ends."""
 
+import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -9,10 +11,17 @@ import subprocess
 import time
 
 import pytest
-from conftest import PICKLOCK, stat_of
+from conftest import PATIENCE_S, PICKLOCK, ROOT, stat_of, until
 from workers import PYTHON, needs_node, once, plain_worker
 
 worker = pytest.fixture(plain_worker)
+
+
+def children(pid):
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:  # it has ended
+        return []
 
 
 def test_no_such_program(picklock):
@@ -348,3 +357,26 @@ class Worker(Worker):
         return word == "token" and super().acquire(wait_ms)
 """))
     assert ran.status == 0 and "time passes" not in ran.out, ran
+
+
+@pytest.mark.parametrize("words", [["run", "--repeat", "100000", "scenarios/expired-lease-double-delete.yaml"], ["stress", "--duration", "1h"]])
+def test_processes_that_somebody_has_stopped_are_not_waited_for(worker, tmp_path, words):
+    """Neither the workers nor what looks after them; nothing is left of either."""
+    process = subprocess.Popen([PICKLOCK, words[0], "--worker", worker(), *words[1:], "--out", tmp_path], cwd=ROOT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    below = []
+
+    def two_levels():
+        below[:] = [child for child in children(process.pid) for child in [child, *children(child)]]
+        return sum(bool(children(child)) for child in below) >= 2
+
+    until(two_levels, "two workers run")
+    process.send_signal(signal.SIGSTOP)  # so that it starts no more of them meanwhile
+    two_levels()
+    for pid in below:
+        os.kill(pid, signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
+    process.wait(PATIENCE_S)
+    assert process.returncode in (2, 69), process.returncode  # a redis-server that is stopped, too, does not answer
+    until(lambda: all(gone(pid, 0) for pid in below), "they are gone")

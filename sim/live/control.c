@@ -3,6 +3,7 @@
 
 #include "base/monotonic.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,9 @@ static enum fail not_answered(const redisContext *control, const char *what, con
     if (control->err == REDIS_ERR_PROTOCOL)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%s was answered with something that is not Redis: \"%s\"", what, said);
+    if (control->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered within %d s", what,
+                           CONTROL_SECONDS);
     return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered: %s", what, control->errstr);
 }
 

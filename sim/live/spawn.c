@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +55,41 @@ static _Noreturn void child_run(const struct spawn_options *options, char *const
     _exit(127);
 }
 
+enum { LOOK_MS = 100 };
+
+ssize_t spawn_read(int from, int child, void *bytes, size_t size)
+{
+    struct pollfd ready = {.fd = from, .events = POLLIN};
+    ssize_t got;
+    do {
+        while (poll(&ready, 1, LOOK_MS) <= 0) {
+            (void)kill(child, SIGCONT);
+            (void)kill(-child, SIGCONT); /* once it leads a session */
+        }
+        got = read(from, bytes, size);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int spawn_await_end(int pid)
+{
+    int status = 0;
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    bool has_ended = ended.fd < 0; /* before Linux 5.3: as long as it takes */
+    for (int i = 0; !has_ended && i < SPAWN_END_S * 1000 / LOOK_MS; i++) {
+        has_ended = poll(&ended, 1, LOOK_MS) > 0;
+        if (!has_ended)
+            (void)kill(pid, SIGCONT);
+    }
+    if (!has_ended)
+        (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (ended.fd >= 0)
+        (void)close(ended.fd);
+    return status;
+}
+
 int spawn(const struct spawn_options *options, char *const *arguments, int *error)
 {
     int ends[2], parent = (int)getpid();
@@ -65,10 +103,8 @@ int spawn(const struct spawn_options *options, char *const *arguments, int *erro
         child_run(options, arguments, parent, ends[1]);
     *error = pid < 0 ? errno : 0;
     (void)close(ends[1]);
-    ssize_t got;
-    do
-        got = pid < 0 ? 0 : read(ends[0], error, sizeof *error);
-    while (got < 0 && errno == EINTR);
+    if (pid > 0)
+        (void)spawn_read(ends[0], pid, error, sizeof *error);
     (void)close(ends[0]);
     if (pid > 0 && *error) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)

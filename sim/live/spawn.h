@@ -2,6 +2,8 @@
 #ifndef PICKLOCK_LIVE_SPAWN_H
 #define PICKLOCK_LIVE_SPAWN_H
 
+#include <sys/types.h>
+
 struct spawn_options {
     const char *log;   /* what it says goes there */
     const char *shim;  /* the clock shim to preload, NULL: none */
@@ -13,5 +15,14 @@ struct spawn_options {
  * errno in *error when the program could not be run at all. The kernel kills it when the calling
  * thread, which is the main one, ends. */
 int spawn(const struct spawn_options *options, char *const *arguments, int *error);
+
+/* As read(2) of a pipe to which that child, or what it leads, is about to write: should somebody
+ * have stopped it, it goes on. Never EINTR. */
+ssize_t spawn_read(int from, int child, void *bytes, size_t size);
+
+/* Waits for a child that is about to end: its status, as of waitpid(2). One that somebody has
+ * stopped goes on; one that has not ended after SPAWN_END_S is killed. */
+enum { SPAWN_END_S = 5 };
+int spawn_await_end(int pid);
 
 #endif

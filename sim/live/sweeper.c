@@ -1,11 +1,12 @@
 /* sweeper.c - see sweeper.h. */
 #include "live/sweeper.h"
 
+#include "live/spawn.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { STREAMS = 3 };
@@ -81,7 +82,6 @@ void sweeper_end(struct sweeper *sweeper)
     if (!sweeper->pid)
         return;
     (void)close(sweeper->alive);
-    while (waitpid(sweeper->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_await_end(sweeper->pid);
     *sweeper = (struct sweeper){.alive = -1};
 }

@@ -2,6 +2,7 @@
  * node(1), NODE_OPTIONS. */
 #include "worker/launch.h"
 
+#include "live/spawn.h"
 #include "worker/calls/calls.h"
 #include "worker/program.h"
 #include "worker/runtime.h"
@@ -181,7 +182,7 @@ static int wait_for_exec(int supervisor, int tell, int *worker)
     int error = 0, told = 0;
     ssize_t got;
     *worker = 0;
-    while ((got = read(tell, &told, sizeof told)) > 0 || (got < 0 && errno == EINTR)) {
+    while ((got = spawn_read(tell, *worker ? *worker : supervisor, &told, sizeof told)) > 0) {
         if (got != (ssize_t)sizeof told)
             continue;
         *worker = told > 0 ? told : *worker;
@@ -189,8 +190,7 @@ static int wait_for_exec(int supervisor, int tell, int *worker)
     }
     if (!error && *worker)
         return 0;
-    while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_await_end(supervisor);
     return error ? error : ECHILD;
 }
 

@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 
 #include "base/memory.h"
+#include "live/spawn.h"
 #include "worker/launch.h"
 #include "worker/runtime.h"
 #include "worker/supervisor.h"
@@ -236,7 +237,9 @@ static void check_life(struct worker *worker)
     const bool has_gone =
         worker->has_closed[STREAM_OUT] && supervisor_has_lost(worker->launched.pid);
     const int supervisor = worker->launched.supervisor;
-    if (waitpid(supervisor, &status, has_gone ? 0 : WNOHANG) != supervisor)
+    if (has_gone)
+        status = spawn_await_end(supervisor);
+    else if (waitpid(supervisor, &status, WNOHANG) != supervisor)
         return;
     worker->has_ended = true;
     read_stream(worker, STREAM_OUT);
@@ -376,8 +379,7 @@ void worker_kill(struct worker *worker)
         return;
     worker->has_ended = true;
     (void)kill(worker->launched.supervisor, SIGTERM);
-    while (waitpid(worker->launched.supervisor, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_await_end(worker->launched.supervisor);
 }
 
 void worker_free(struct worker *worker)
