@@ -1,10 +1,13 @@
 """On somebody else's server: what a run leaves there, whatever ends it, and `picklock clean`."""
 
+import contextlib
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
+import threading
 
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, ROOT, ask, free_port, run, server, until
@@ -218,3 +221,32 @@ def test_clean_used_wrongly(words, status):
 def test_clean_where_nobody_is():
     ran = clean(free_port())
     assert ran.status == 69 and "refused" in ran.err, ran
+
+
+@contextlib.contextmanager
+def endless(dbsize):
+    """A server whose SCAN comes to no end: it always says that there is more."""
+    def answer(words):
+        return {b"SCAN": b"*2\r\n$1\r\n7\r\n*0\r\n", b"DBSIZE": dbsize}.get(words[0].upper(), b"+OK\r\n")
+
+    def serve(connection):
+        with connection, connection.makefile("rb") as lines, contextlib.suppress(OSError):
+            while line := lines.readline():
+                words = [lines.read(int(lines.readline()[1:]) + 2)[:-2] for _ in range(int(line[1:]))]
+                connection.sendall(answer(words))
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.parametrize("dbsize, pages", [(b":0\r\n", 1000), (b":100000\r\n", 2000)])
+def test_a_scan_without_an_end_is_given_up(dbsize, pages):
+    with endless(dbsize) as port:
+        ran = clean(port)
+    assert ran.status == 69 and f"its SCAN has not come to an end after {pages} pages" in ran.err and not ran.out, ran

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "redis/command.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,11 +129,25 @@ static enum fail scan_key(struct key_scan *scan, const char *key, struct failure
     return FAIL_NONE;
 }
 
+/* A page is of about a thousand keys, of fewer where many have gone: ten times what that takes. Of
+ * whoever may not ask for their number, or says that there are more than any memory holds: as of a
+ * hundred million. */
+static int64_t pages_max(redisContext *control)
+{
+    const int64_t unknown = 100000000, keys = control_integer(control, NULL, "DBSIZE");
+    return 1000 + (keys < 0 || keys > UINT32_MAX ? unknown : keys) / 100;
+}
+
 static enum fail scan_all(struct key_scan *scan, struct failure *failure)
 {
     char cursor[24] = "0";
     enum fail fail = FAIL_NONE;
+    const int64_t most = pages_max(scan->control);
+    int64_t pages = 0;
     do {
+        if (pages++ == most)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "its SCAN has not come to an end after %" PRId64 " pages", most);
         redisReply *page =
             control_ask(scan->control, failure, "SCAN %s MATCH " KEYS_START "* COUNT 1000", cursor);
         if (!page)
