@@ -2,6 +2,7 @@
 npm that knows nothing of us."""
 
 import contextlib
+import http.client
 import json
 import os
 import socket
@@ -435,3 +436,21 @@ def test_npm_client_unchanged(api, echo, tmp_path):
     lines = done.stdout.splitlines()
     assert lines[1:7] == ["hello", "limit_data_downstream 1 he", "hell", "hello p", "ECONNREFUSED", "hello"], lines
     assert "2.12.0" in lines[0] and "409" in lines[7] and "404" in lines[8], lines
+
+
+def test_who_is_connected_and_says_nothing_keeps_nobody_out(own, echo):
+    """Of more than 1000 connections the one that has been silent for the longest is ended; who has spoken lately stays."""
+    with contextlib.ExitStack() as stack:
+        speaker = http.client.HTTPConnection("127.0.0.1", own.port, timeout=PATIENCE_S)
+        stack.callback(speaker.close)
+        idle = []
+        for i in range(1500):
+            idle.append(stack.enter_context(socket.create_connection(("127.0.0.1", own.port), timeout=PATIENCE_S)))
+            if i % 100 == 0:
+                speaker.request("GET", "/version")
+                assert speaker.getresponse().read()
+        own.proxy("p", echo)
+        assert idle[0].recv(1) == b""  # ended
+        speaker.request("GET", "/proxies")
+        assert list(json.loads(speaker.getresponse().read())) == ["p"]
+    until(lambda: own.descriptors() < 100, "they are gone")

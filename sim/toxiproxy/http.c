@@ -11,10 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
-    CONNECTIONS_MAX = 1000, /* of clients of the interface; more wait */
+    CONNECTIONS_MAX = 1000, /* of clients of the interface; of more the longest idle is ended */
+    LEAVING_MAX = 100,      /* so many beside them may be on their way out */
     IDLE_S = 60,
+};
+
+/* A connection; in a ring by when it was last heard of. */
+struct http_client {
+    struct http_client *before, *behind; /* NULL: it is on its way out */
+    int descriptor;
 };
 
 struct http {
@@ -24,7 +32,72 @@ struct http {
     uv_timer_t timer;
     int handles;
     uint64_t requests;
+    struct http_client clients; /* the ring's end: behind it stands the longest idle */
+    int clients_count;
+    bool has_told;
 };
+
+/* --- who is connected --- */
+
+static void leave(struct http *http, struct http_client *client)
+{
+    if (!client->before)
+        return;
+    client->before->behind = client->behind;
+    client->behind->before = client->before;
+    client->before = client->behind = NULL;
+    http->clients_count--;
+}
+
+static void come(struct http *http, struct http_client *client)
+{
+    client->before = http->clients.before;
+    client->behind = &http->clients;
+    client->before->behind = client->behind->before = client;
+    http->clients_count++;
+}
+
+/* Who holds connections and says nothing on them keeps nobody out. The daemon sees its end. */
+static void make_room(struct http *http)
+{
+    struct collection *collection = http->collection;
+    struct http_client *idle = http->clients.behind;
+    if (http->clients_count <= CONNECTIONS_MAX)
+        return;
+    if (!http->has_told && collection->notice)
+        collection->notice(collection->context, "more than 1000 connections to the interface: "
+                                                "those that are idle for the longest are ended");
+    http->has_told = true;
+    (void)shutdown(idle->descriptor, SHUT_RDWR);
+    leave(http, idle);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **of_client,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http *http = context;
+    struct http_client *client = *of_client;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        leave(http, client);
+        free(client);
+        return;
+    }
+    *of_client = client = memory_new(1, sizeof *client);
+    client->descriptor =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    come(http, client);
+    make_room(http);
+}
+
+static void note_heard(struct http *http, struct MHD_Connection *connection)
+{
+    struct http_client *client =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (!client->before)
+        return;
+    leave(http, client);
+    come(http, client);
+}
 
 /* --- a request --- */
 
@@ -88,6 +161,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct http *http = context;
     struct upload *upload = *of_request;
     (void)version;
+    note_heard(http, connection);
     if (!upload) {
         *of_request = memory_new(1, sizeof *upload);
         return MHD_YES;
@@ -182,8 +256,9 @@ static struct MHD_Daemon *start(struct http *http, const struct proxy_address *l
     struct MHD_Daemon *daemon = MHD_start_daemon(
         flags, (uint16_t)listen->port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR,
         found->ai_addr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, http, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CONNECTIONS_MAX + LEAVING_MAX),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     freeaddrinfo(found);
     return daemon;
 }
@@ -193,6 +268,7 @@ enum fail http_new(struct http **made, uv_loop_t *loop, const struct proxy_addre
 {
     struct http *http = memory_new(1, sizeof *http);
     http->collection = collection;
+    http->clients.before = http->clients.behind = &http->clients;
     http->daemon = start(http, listen);
     if (!http->daemon) {
         free(http);
