@@ -1,5 +1,6 @@
 """`picklock watch`: how it ends, and with which status, when the command, the server, a connection or the disk does."""
 
+import os
 import re
 import shlex
 import signal
@@ -8,7 +9,7 @@ import sys
 
 import pytest
 import redis
-from conftest import PATIENCE_S, PICKLOCK, run, server
+from conftest import PATIENCE_S, PICKLOCK, run, server, stat_of, until
 from watching import MANY, PRELUDE, RIGHT, json_of, violated, watch
 
 
@@ -158,3 +159,21 @@ def test_no_lock_is_no_verdict(tmp_path):
 def test_bad_use(tmp_path, arguments, status, words):
     result = run("watch", "--out", tmp_path, *arguments)
     assert result.status == status and words in result.err, result.err
+
+
+def test_a_command_does_not_outlive_a_picklock_that_is_killed(tmp_path):
+    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", "sh", "-c", "echo $$; exec sleep 1000"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
+        pid = int(watching.stdout.readline())
+        watching.send_signal(signal.SIGKILL)
+        watching.wait(PATIENCE_S)
+        until(lambda: (stat_of(pid) or "Z")[0] == "Z", "the command is gone")
+
+
+def test_a_command_that_is_stopped_hears_a_signal(tmp_path):
+    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", "sh", "-c", "echo $$; exec sleep 1000"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
+        os.kill(int(watching.stdout.readline()), signal.SIGSTOP)
+        watching.send_signal(signal.SIGTERM)
+        watching.communicate(timeout=PATIENCE_S)
+        assert watching.returncode == 128 + signal.SIGTERM

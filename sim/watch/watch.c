@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "live/folder.h"
 #include "live/process.h"
+#include "live/sweeper.h"
 #include "watch/internal.h"
 
 #include <signal.h>
@@ -29,6 +30,7 @@ struct watch_run {
     uv_loop_t loop;
     uv_timer_t tick, next_turn;
     uv_process_t child;
+    struct sweeper guard; /* ends the command should we be killed */
     bool has_child, is_ending, is_closed;
     int64_t ended_us; /* the command; 0: not yet */
     int told;         /* the signal that the command was told of ... */
@@ -100,11 +102,22 @@ static void on_child_closed(uv_handle_t *handle)
     ((struct watch_run *)handle->data)->has_child = false;
 }
 
+enum { HAS_ENDED = 1 };
+
+static void end_command(const void *pid, int told)
+{
+    if (told != HAS_ENDED)
+        (void)kill(*(const pid_t *)pid, SIGKILL);
+}
+
 static void on_exit_of_child(uv_process_t *child, int64_t status, int number)
 {
     struct watch_run *run = child->data;
     run->watching.outcome->status = number ? STATUS_SIGNALLED + number : (int)status;
     run->ended_us = monotonic_us();
+    if (run->guard.pid)
+        sweeper_tell(&run->guard, HAS_ENDED);
+    sweeper_end(&run->guard);
     uv_close((uv_handle_t *)child, on_child_closed);
 }
 
@@ -147,8 +160,11 @@ static enum fail start_command(struct watch_run *run, struct failure *failure)
     free(given[1]);
     free(variables);
     if (!error) {
-        peers_know(&run->watching.peers, uv_process_get_pid(&run->child));
-        return FAIL_NONE;
+        const pid_t pid = uv_process_get_pid(&run->child);
+        peers_know(&run->watching.peers, pid);
+        if (sweeper_start(&run->guard, end_command, &pid, failure))
+            (void)uv_process_kill(&run->child, SIGKILL);
+        return run->guard.pid ? FAIL_NONE : failure->code;
     }
     uv_close((uv_handle_t *)&run->child, on_child_closed);
     return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s", run->options->command[0],
@@ -184,6 +200,7 @@ static void on_stop(struct watch_run *run)
         run->told_us = monotonic_us();
         run->watching.outcome->was_stopped = true;
         (void)uv_process_kill(&run->child, number);
+        (void)uv_process_kill(&run->child, SIGCONT); /* one that is stopped hears of it, too */
     } else if (run->told && !run->ended_us && monotonic_us() - run->told_us > OBEY_US) {
         (void)uv_process_kill(&run->child, SIGKILL);
     }
