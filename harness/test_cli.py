@@ -331,18 +331,33 @@ def test_one_is_not_many(tmp_path):
     assert "<b>2</b> cells: " in (tmp_path / "two" / "latest" / "index.html").read_text()
 
 
+PROCESS_FAULTS = {"stopped-server": "no server was stopped", "restart-empty": "no server came back empty",
+                  "restart-aof": "no server came back with its keys", "restart-old": "no server came back with a snapshot",
+                  "failover": "no server failed over", "evict": "no server evicted a key of a lock",
+                  "flush-scripts": "no server forgot its scripts", "server-clock": "no server's clock jumped"}
+
+
+@pytest.mark.parametrize("fault", PROCESS_FAULTS)
+@pytest.mark.parametrize("words", ["--redis redis://127.0.0.1:1", "--worker true"])
+def test_what_strikes_the_process_wants_a_server_of_ours(fault, words):
+    ran = run("stress", f"--{fault}", "1%", *words.split())
+    assert ran.status == 64 and f"--{fault}" in ran.err, ran
+
+
 @pytest.mark.parametrize("rate, verdict", [("--refuse 0.0001%", "unknown"), ("--silence 0.0001%", "unknown"), ("--refuse 20%", ""),
                                            ("--server-drift 0.0001%", "unknown"), ("--server-drift 100%", ""),
                                            ("--flush-all 0.0001%", "unknown"), ("--flush-all 5%", ""),
                                            ("--client-kill 0.0001%", "unknown"), ("--client-pause 0.0001%", "unknown"),
-                                           ("--client-pause 5%", "")])
+                                           ("--client-pause 5%", ""), *((f"--{fault} 0.0001%", "unknown") for fault in PROCESS_FAULTS),
+                                           ("--evict 5%", ""), ("--restart-empty 1%", "")])
 def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
     ran = run("stress", "--scheme", "set-nx-px-cad", "--no-faults", *rate.split(), "--clients", "5", "--duration",
               "500ms" if verdict else "2s", "--seed", "1", "--out", tmp_path)
     [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
     words = {"--refuse": "no server refused connections", "--silence": "no server fell silent",
              "--server-drift": "no server's clock drifted", "--flush-all": "no server lost its keys",
-             "--client-kill": "no server ended its connections", "--client-pause": "no server held writes"}[rate.split()[0]]
+             "--client-kill": "no server ended its connections", "--client-pause": "no server held writes",
+             **{f"--{fault}": words for fault, words in PROCESS_FAULTS.items()}}[rate.split()[0]]
     assert (row["verdict"] == "unknown") == (words in ran.out) == bool(verdict), ran
     assert (row["stress"]["faults"] == 0) == bool(verdict), row
 

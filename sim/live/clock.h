@@ -94,6 +94,16 @@ static inline void clock_set_offset(struct clock_page *page, int64_t offset_us)
     atomic_store(&page->offset_us, offset_us);
 }
 
+/* Says from here on what the other one says. */
+static inline void clock_copy(struct clock_page *page, const struct clock_page *other)
+{
+    atomic_store(&page->offset_us, atomic_load(&other->offset_us));
+    atomic_store(&page->frozen_us, atomic_load(&other->frozen_us));
+    atomic_store(&page->since_us, atomic_load(&other->since_us));
+    atomic_store(&page->gains_us, atomic_load(&other->gains_us));
+    atomic_store(&page->mode, atomic_load(&other->mode));
+}
+
 /* A jump: adds to the offset, for good. */
 static inline void clock_jump(struct clock_page *page, int64_t us)
 {

@@ -277,3 +277,16 @@ void control_field(const char *info, const char *name, char *value, size_t size)
         return;
     }
 }
+
+int64_t control_info_number(redisContext *control, const char *section, const char *field,
+                            struct failure *failure)
+{
+    char value[24] = "";
+    redisReply *info = control_ask(control, failure, "INFO %s", section);
+    if (!info)
+        return -1;
+    if (info->type == REDIS_REPLY_STRING)
+        control_field(info->str, field, value, sizeof value);
+    freeReplyObject(info);
+    return *value ? atoll(value) : -1;
+}

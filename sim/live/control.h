@@ -50,4 +50,8 @@ enum fail control_time_us(redisContext *control, int64_t *now_us, struct failure
  * none. */
 void control_field(const char *info, const char *name, char *value, size_t size);
 
+/* A field of INFO as a number; -1: it is not there, or (failure's text) was not answered. */
+int64_t control_info_number(redisContext *control, const char *section, const char *field,
+                            struct failure *failure);
+
 #endif

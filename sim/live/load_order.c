@@ -66,3 +66,27 @@ void load_order_drop(struct stress *stress)
         stress->live->endpoints[i].order = NULL;
     }
 }
+
+void load_order_leave(struct stress *stress, int server)
+{
+    read_order_free(stress->live->endpoints[server].order);
+    stress->live->endpoints[server].order = NULL;
+}
+
+enum fail load_order_take(struct stress *stress, int server, struct failure *failure)
+{
+    const struct servers *servers = &stress->live->servers;
+    struct endpoint *endpoint = &stress->live->endpoints[server];
+    struct read_log *reads = servers->rows[server].process.reads;
+    if (!stress->is_ordered)
+        return FAIL_NONE;
+    if (!reads || !reads_in_one_thread(servers_control(servers, server)))
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "the process that took the place of server %d does not tell in which "
+                           "order it reads",
+                           server + 1);
+    endpoint->order = read_order_new(reads);
+    if (endpoint->direct_port)
+        endpoint->direct_port = servers_address(servers, server).port;
+    return FAIL_NONE;
+}

@@ -1,5 +1,5 @@
-/* load_outages.c - what strikes the servers of a stress run (server_strikes.def): they are out of
- * reach for a while, or lose their keys or connections. See stress.h.
+/* load_outages.c - when something strikes the servers of a stress run (server_strikes.def; what it
+ * does: load_strikes.c), and how long they are out of reach. See stress.h.
  *
  * A silent server executes nothing, and nothing of it reaches a client; its connections stay. One
  * that refuses has its connections reset, and nobody listens where clients connect: their attempts
@@ -16,9 +16,9 @@ enum { PAUSED_AGAIN_US = 1000 };
 
 /* --- events --- */
 
-static void write_fault(struct stress *stress, int server, enum fault fault, int64_t amount_us)
+void outage_tell(struct stress *stress, int server, int lock, enum fault fault, int64_t amount_us)
 {
-    const struct load_client nobody = {.stress = stress, .number = -1};
+    const struct load_client nobody = {.stress = stress, .number = -1, .lock = lock};
     struct event event = stress_event(stress, EVENT_FAULT, &nobody, server);
     event.fault = fault;
     event.amount_us = amount_us;
@@ -31,49 +31,6 @@ static void doubt(struct stress *stress, const struct failure *why)
     if (!stress->doubt.code)
         stress->doubt = *why;
 }
-
-/* --- what each does; shown to have struck: FAIL_UNKNOWN, it has not --- */
-
-static enum fail falls_silent(struct queue *queue, struct failure *failure)
-{
-    (void)queue;
-    (void)failure;
-    return FAIL_NONE;
-}
-
-static enum fail refuses(struct queue *queue, struct failure *failure)
-{
-    queue->has_refused = true;
-    return live_refuse(queue->stress->live, queue->server, failure);
-}
-
-static enum fail flushes(struct queue *queue, struct failure *failure)
-{
-    return servers_flush_keys(&queue->stress->live->servers, queue->server, failure);
-}
-
-/* Told only when the server says that it has ended some; of those that nobody uses any more it may
- * have ended others. */
-static enum fail kills_clients(struct queue *queue, struct failure *failure)
-{
-    return servers_kill_clients(&queue->stress->live->servers, queue->server, 1, failure);
-}
-
-static enum fail holds_writes(struct queue *queue, struct failure *failure)
-{
-    return servers_hold_writes(&queue->stress->live->servers, queue->server, failure);
-}
-
-static const struct {
-    enum fail (*strike)(struct queue *queue, struct failure *failure);
-    enum server_reach reach; /* open: nothing goes on */
-} rows[SERVER_STRIKE_COUNT] = {
-    [SERVER_STRIKE_SILENCE] = {falls_silent, REACH_SILENT},
-    [SERVER_STRIKE_REFUSAL] = {refuses, REACH_REFUSED},
-    [SERVER_STRIKE_FLUSH_ALL] = {flushes, REACH_OPEN},
-    [SERVER_STRIKE_CLIENT_KILL] = {kills_clients, REACH_OPEN},
-    [SERVER_STRIKE_CLIENT_PAUSE] = {holds_writes, REACH_READ_ONLY},
-};
 
 /* --- the end of what goes on --- */
 
@@ -97,7 +54,7 @@ static void outage_ends(struct load_timer *timer)
         doubt(stress, &why);
     else if (fail && !stress->failure.code)
         stress->failure = why;
-    write_fault(stress, queue->server, FAULT_REACHABLE, 0);
+    outage_tell(stress, queue->server, 0, FAULT_REACHABLE, 0);
     load_requests_pump(stress, queue->server);
 }
 
@@ -106,6 +63,9 @@ void outages_end(struct stress *stress)
     for (int i = 0; i < stress->options->servers; i++) {
         struct queue *queue = &stress->queues[i];
         queue->due = SERVER_STRIKE_NONE;
+        if (queue->later)
+            timers_remove(&stress->timers, &queue->outage.timer);
+        queue->later = SERVER_STRIKE_NONE;
         if (queue->reach == REACH_OPEN || queue->is_striking)
             continue;
         timers_remove(&stress->timers, &queue->outage.timer);
@@ -128,10 +88,11 @@ void outage_draw(const struct load_request *request)
 {
     struct stress *stress = stress_of(request);
     struct queue *queue = &stress->queues[request->server];
-    if (queue->reach != REACH_OPEN || queue->due || stress->is_ending)
+    if (queue->reach != REACH_OPEN || queue->due || queue->later || stress->is_ending)
         return;
     queue->stress = stress;
     queue->server = request->server;
+    queue->lock = request->lock;
     queue->due = request->server_strike;
     queue->due_us = 1 + request->delay_us;
 }
@@ -142,38 +103,66 @@ static void reset_all(const struct queue *queue)
         lanes_reset(&queue->stress->load_clients[i], queue->server);
 }
 
-/* Told only when it is shown that it has struck. */
-static void strike(struct queue *queue, enum server_strike due)
+/* The second part of one that has two: as soon as nothing is with the server. */
+static void comes_later(struct load_timer *timer)
+{
+    struct queue *queue = timer->owner;
+    queue->due = queue->later;
+    load_requests_pump(queue->stress, queue->server);
+}
+
+static void wait_for_end(struct queue *queue, void (*end)(struct load_timer *))
+{
+    queue->outage.rings = end;
+    stress_timer(queue->stress, &queue->outage, queue->due_us);
+}
+
+/* Told only when it is shown that it has struck. How far it is within reach behind that. */
+static enum server_reach strike(struct queue *queue, enum server_strike due)
 {
     const struct server_strike_row *row = &server_strike_rows[due];
     const enum fault fault = choice_fault(row->choice);
+    const bool is_first = load_strike_is_first(queue, due);
     struct stress *stress = queue->stress;
     struct failure why;
-    if (rows[due].strike(queue, &why)) {
+    bool is_struck = true;
+    const enum fail fail = load_strike(queue, due, &is_struck, &why);
+    if (fail == FAIL_UNKNOWN && !queue->is_going)
         doubt(stress, &why);
-        return;
-    }
+    else if (fail)
+        stress->failure = why;
+    queue->is_going = false;
+    queue->later = fail || !is_first ? SERVER_STRIKE_NONE : due;
+    if (queue->later && is_struck)
+        wait_for_end(queue, comes_later);
+    if (fail || !is_struck || queue->later)
+        return REACH_OPEN;
     stress->struck[row->struck]++;
-    queue->reach = rows[due].reach;
-    write_fault(stress, queue->server, fault, 0);
     if (fault_breaks(fault) == FAULT_BREAKS_ALL)
         reset_all(queue);
-    if (queue->reach == REACH_OPEN)
-        return;
-    queue->outage.rings = outage_ends;
-    stress_timer(stress, &queue->outage, queue->due_us);
+    if (load_strike_end(queue, due, &why))
+        stress->failure = why;
+    const enum server_reach reach = load_strike_reach(due);
+    if (reach != REACH_OPEN)
+        wait_for_end(queue, outage_ends);
+    return reach;
 }
 
 static void strikes(struct load_timer *timer)
 {
     struct queue *queue = timer->owner;
+    struct stress *stress = queue->stress;
     const enum server_strike due = queue->due;
+    if (stress->is_striking) { /* of another server; that one runs the loop */
+        stress_timer(stress, timer, PAUSED_AGAIN_US);
+        return;
+    }
+    stress->is_striking = true;
     queue->due = SERVER_STRIKE_NONE;
-    queue->is_striking = false;
-    queue->reach = REACH_OPEN;
-    if (due && !queue->stress->is_ending)
-        strike(queue, due);
-    load_requests_pump(queue->stress, queue->server);
+    const bool is_over = !due || stress->is_ending;
+    queue->reach = is_over ? REACH_OPEN : strike(queue, due);
+    queue->is_striking = stress->is_striking = false;
+    load_requests_pump(stress, queue->server);
 }
 
 /* At the next turn: a strike may take a while, or run the loop, which is calling us now. */
@@ -216,7 +205,7 @@ void server_drifts(struct stress *stress, int server)
         return;
     }
     stress->struck[STRUCK_SERVER_DRIFT]++;
-    write_fault(stress, server, FAULT_SERVER_DRIFT, gains_us);
+    outage_tell(stress, server, 0, FAULT_SERVER_DRIFT, gains_us);
 }
 
 /* --- what was under way when a connection went --- */

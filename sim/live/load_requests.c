@@ -358,7 +358,13 @@ void load_requests_resume(struct load_client *load_client)
 static void broken(struct connection *connection)
 {
     struct load_client *load_client = connection->owner;
+    if (!load_client)
+        return; /* one of ours that asks who answers */
     struct stress *stress = load_client->stress;
+    if (stress->queues[connection->endpoint->number].is_going) {
+        lane_lose(load_client, connection);
+        return;
+    }
     if (connection->was_refused && outage_refused(stress, connection->endpoint->number)) {
         lane_lose(load_client, connection);
         return;

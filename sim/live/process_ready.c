@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -148,12 +149,22 @@ enum fail process_await_ready(struct process *process, struct failure *failure)
 
 /* --- steered --- */
 
+static int64_t real_us(void)
+{
+    struct timespec real;
+    (void)clock_gettime(CLOCK_REALTIME, &real);
+    return (int64_t)real.tv_sec * 1000000 + real.tv_nsec / 1000;
+}
+
 enum fail process_prove_clock(struct process *process, struct failure *failure)
 {
+    const bool runs = atomic_load(&process->clock->mode) == CLOCK_RUNS;
+    const int64_t before_us = clock_runs_us(process->clock, real_us());
     int64_t now_us = 0;
     if (control_time_us(process->control, &now_us, failure))
         return FAIL_UNAVAILABLE;
-    if (now_us == clock_says_us(process->clock))
+    if (runs ? now_us >= before_us && now_us <= clock_runs_us(process->clock, real_us())
+             : now_us == clock_says_us(process->clock))
         return FAIL_NONE;
     return failure_set(
         failure, FAIL_UNAVAILABLE,

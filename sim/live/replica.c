@@ -195,6 +195,8 @@ enum fail replica_begin(struct servers *servers, struct server *server, struct f
     server->is_cut = false;
     if (spares_take(servers, &server->replica, failure) || feed_open(servers, server, failure))
         return FAIL_UNAVAILABLE;
+    if (server->replica.clock)
+        clock_copy(server->replica.clock, server->process.clock);
     return replica_reconnect(server, failure);
 }
 

@@ -19,11 +19,14 @@ static bool needs_private(enum fault fault)
            fault_effect(fault) == FAULT_SAVES_KEYS || fault_effect(fault) == FAULT_CUTS_REPLICA;
 }
 
-static bool needs_clock(enum fault fault)
+/* Is it about the server's clock, which is not ours to change so? */
+static bool lacks_clock(const struct servers *servers, enum fault fault)
 {
     const enum fault_effect effect = fault_effect(fault);
-    return fault_blame(fault) == FAULT_OF_SERVER &&
-           (effect == FAULT_STEPS_CLOCK || effect == FAULT_SETS_RATE);
+    if (fault_blame(fault) != FAULT_OF_SERVER || servers->steering == STEERED)
+        return false;
+    return effect == FAULT_SETS_RATE ||
+           (effect == FAULT_STEPS_CLOCK && servers->steering != BENT_TIME);
 }
 
 enum fail servers_can(const struct servers *servers, enum choice_kind kind, struct failure *failure)
@@ -31,7 +34,7 @@ enum fail servers_can(const struct servers *servers, enum choice_kind kind, stru
     const enum fault fault = choice_fault(kind);
     if (fault == FAULT_NONE)
         return FAIL_NONE;
-    if (needs_clock(fault) && servers->steering != STEERED)
+    if (lacks_clock(servers, fault))
         return failure_set(
             failure, FAIL_NOT_APPLICABLE,
             "no server's clock can be stepped in real time: it is the machine's own");
@@ -43,20 +46,6 @@ enum fail servers_can(const struct servers *servers, enum choice_kind kind, stru
 }
 
 /* --- did it strike? A fault that did not would be followed by a verdict about nothing. --- */
-
-/* A field of INFO as a number; -1: it is not there, or (failure's text) was not answered. */
-static int64_t info_number(redisContext *control, const char *section, const char *field,
-                           struct failure *failure)
-{
-    char value[24] = "";
-    redisReply *info = control_ask(control, failure, "INFO %s", section);
-    if (!info)
-        return -1;
-    if (info->type == REDIS_REPLY_STRING)
-        control_field(info->str, field, value, sizeof value);
-    freeReplyObject(info);
-    return *value ? atoll(value) : -1;
-}
 
 /* Without its keys; how: it got to those that it has. */
 static enum fail prove_empty(const struct server *server, const char *how, struct failure *failure)
@@ -73,7 +62,7 @@ static enum fail prove_empty(const struct server *server, const char *how, struc
 static enum fail prove_cut(struct server *server, struct failure *failure)
 {
     int64_t offset =
-        info_number(server->replica.control, "replication", "slave_repl_offset", failure);
+        control_info_number(server->replica.control, "replication", "slave_repl_offset", failure);
     return offset == server->cut_offset
                ? FAIL_NONE
                : failure_set(failure, FAIL_UNKNOWN,
@@ -100,10 +89,8 @@ static enum fail prove_promoted(const struct server *server, struct failure *fai
 /* The process in the row changes, not what its clock says. */
 static void take_clock(struct process *process, const struct clock_page *was)
 {
-    if (!process->clock)
-        return;
-    clock_set_offset(process->clock, atomic_load(&was->offset_us));
-    clock_freeze_at(process->clock, atomic_load(&was->frozen_us));
+    if (process->clock)
+        clock_copy(process->clock, was);
 }
 
 enum fail servers_seat(struct servers *servers, int number, const struct process *next,
@@ -153,7 +140,7 @@ enum fail servers_cut_replica(struct servers *servers, int number, struct failur
     if (server->feed_link)
         proxy_link_silence(server->feed_link);
     server->cut_offset =
-        info_number(server->replica.control, "replication", "slave_repl_offset", failure);
+        control_info_number(server->replica.control, "replication", "slave_repl_offset", failure);
     return server->cut_offset >= 0
                ? FAIL_NONE
                : failure_set(failure, FAIL_UNKNOWN, "replica of server %d tells no offset",
@@ -220,9 +207,31 @@ enum fail servers_set_rate(struct servers *servers, int number, int64_t gains_us
     assert(servers->steering == BENT_TIME && gains_us != 0);
     server->gains_us = gains_us;
     enum fail fail = prove_rate(server, failure);
+    if (server->replica.clock) /* a promotion shall not change it */
+        clock_copy(server->replica.clock, server->process.clock);
     if (!fail)
         fail = pace_look(&servers->paces[number], server->process.control, failure);
     return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
+}
+
+enum fail servers_step_clock(struct servers *servers, int number, int64_t amount_us,
+                             struct failure *failure)
+{
+    const struct server *server = &servers->rows[number];
+    int64_t before_us = 0, after_us = 0;
+    assert(servers->steering == BENT_TIME && amount_us > 0);
+    if (control_time_us(server->process.control, &before_us, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    servers_jump_clock(servers, number, amount_us);
+    if (control_time_us(server->process.control, &after_us, failure) ||
+        pace_look(&servers->paces[number], server->process.control, failure))
+        return failure_wrap(failure, "server %d", number + 1);
+    return after_us - before_us >= amount_us
+               ? FAIL_NONE
+               : failure_set(failure, FAIL_UNKNOWN,
+                             "the clock of server %d was to jump %" PRId64
+                             " us, and went on by %" PRId64 " us",
+                             number + 1, amount_us, after_us - before_us);
 }
 
 enum fail servers_stop(struct servers *servers, int number, struct failure *failure)
@@ -246,7 +255,7 @@ enum fail servers_flush_scripts(struct servers *servers, int number, struct fail
     redisContext *control = servers_control(servers, number);
     if (control_do(control, failure, "SCRIPT FLUSH"))
         return failure_wrap(failure, "server %d", number + 1);
-    int64_t scripts = info_number(control, "memory", "number_of_cached_scripts", failure);
+    int64_t scripts = control_info_number(control, "memory", "number_of_cached_scripts", failure);
     return scripts <= 0
                ? FAIL_NONE
                : failure_set(failure, FAIL_UNKNOWN, "server %d still knows %" PRId64 " scripts",
@@ -289,66 +298,4 @@ enum fail servers_kill_clients(struct servers *servers, int number, int least,
                : failure_set(failure, FAIL_UNKNOWN,
                              "server %d has ended %" PRId64 " connections, and clients had %d",
                              number + 1, ended, least);
-}
-
-/* --- eviction --- */
-
-enum { STEP_BYTES = 32, SQUEEZES_MAX = 20000, TOUCHES = 200 };
-
-/* Every other key is used so often that the one that nobody touches is the least used by far. */
-static enum fail touch_others(redisContext *control, const char *key, struct failure *failure)
-{
-    redisReply *keys = control_ask(control, failure, "KEYS *");
-    enum fail fail = keys ? FAIL_NONE : FAIL_UNAVAILABLE;
-    for (size_t i = 0; keys && !fail && i < keys->elements; i++)
-        for (int times = 0; !fail && strcmp(keys->element[i]->str, key) && times < TOUCHES; times++)
-            fail = control_do(control, failure, "TOUCH %s", keys->element[i]->str);
-    if (keys)
-        freeReplyObject(keys);
-    return fail;
-}
-
-/* Lowers the limit little by little until the key is gone, so that nothing else has to go. */
-static enum fail squeeze(redisContext *control, const char *key, struct failure *failure)
-{
-    int64_t limit = info_number(control, "memory", "used_memory", failure);
-    for (int i = 0; limit > 0 && i < SQUEEZES_MAX; i++, limit -= STEP_BYTES) {
-        if (control_do(control, failure, "CONFIG SET maxmemory %" PRId64, limit))
-            return FAIL_UNAVAILABLE;
-        int64_t exists = control_integer(control, failure, "EXISTS %s", key);
-        if (exists == 0)
-            return FAIL_NONE;
-        if (exists < 0)
-            return FAIL_UNAVAILABLE;
-    }
-    return failure_set(failure, FAIL_UNKNOWN, "memory pressure did not evict the key");
-}
-
-enum fail servers_evict(struct servers *servers, int number, const char *key,
-                        struct failure *failure)
-{
-    redisContext *control = servers_control(servers, number);
-    int64_t ttl_ms = control_integer(control, failure, "PTTL %s", key);
-    if (ttl_ms == INT64_MIN)
-        return failure_wrap(failure, "server %d", number + 1);
-    if (ttl_ms == -2)
-        return failure_set(failure, FAIL_UNKNOWN, "server %d has no lock key to evict", number + 1);
-    /* Only an allkeys policy ever evicts a key that has no expiry. */
-    const char *policy = ttl_ms < 0 ? "allkeys-lfu" : "volatile-lfu";
-    struct failure ignored;
-    int64_t evicted = info_number(control, "stats", "evicted_keys", failure);
-    enum fail fail = touch_others(control, key, failure);
-    if (!fail)
-        fail = control_do(control, failure, "CONFIG SET maxmemory-policy %s", policy);
-    if (!fail)
-        fail = squeeze(control, key, failure);
-    if (control_do(control, fail ? &ignored : failure, "CONFIG SET maxmemory 0") && !fail)
-        fail = FAIL_UNAVAILABLE;
-    /* Gone is not yet evicted, and another key may have gone with it. */
-    int64_t now = fail ? 0 : info_number(control, "stats", "evicted_keys", failure);
-    if (!fail && now != evicted + 1)
-        fail = failure_set(failure, FAIL_UNKNOWN,
-                           "it was to evict the lock key alone, and has evicted %" PRId64 " keys",
-                           now - evicted);
-    return fail ? failure_wrap(failure, "server %d", number + 1) : FAIL_NONE;
 }

@@ -200,10 +200,8 @@ enum fail servers_save_keys(struct servers *servers, int number, struct failure 
 /* What a process that is about to be killed leaves to the next one. */
 static void keep_clock(const struct process *process, struct clock_page *was)
 {
-    if (!process->clock)
-        return;
-    atomic_store(&was->offset_us, atomic_load(&process->clock->offset_us));
-    atomic_store(&was->frozen_us, atomic_load(&process->clock->frozen_us));
+    if (process->clock)
+        clock_copy(was, process->clock);
 }
 
 /* Killed, and another one in its place, which has loaded its append-only file, or the snapshot. */

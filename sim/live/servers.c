@@ -269,7 +269,7 @@ enum fail servers_compare_clocks(struct servers *servers, int count, int64_t err
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && servers->steering != STEERED && i < count; i++) {
-        if (servers->rows[i].is_dead)
+        if (servers->rows[i].is_dead || servers->rows[i].process.is_stopped)
             continue;
         const struct pace then = servers->paces[i];
         fail = look(servers, i, &servers->paces[i], failure);

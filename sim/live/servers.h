@@ -121,6 +121,10 @@ enum fail servers_prove_clock(struct servers *servers, int server, struct failur
 enum fail servers_set_rate(struct servers *servers, int server, int64_t gains_us,
                            struct failure *failure);
 
+/* BENT_TIME: its clock, and its replica's, jump ahead. FAIL_UNKNOWN: it has not gone on by that. */
+enum fail servers_step_clock(struct servers *servers, int server, int64_t amount_us,
+                             struct failure *failure);
+
 /* Looks at the clocks of the servers 0 .. count-1, where nobody steers them. */
 enum fail servers_look_at_clocks(struct servers *servers, int count, struct failure *failure);
 
@@ -178,6 +182,10 @@ enum fail servers_stop(struct servers *servers, int server, struct failure *fail
 enum fail servers_go_on(struct servers *servers, int server, struct failure *failure);
 /* Memory pressure until the server has evicted key. */
 enum fail servers_evict(struct servers *servers, int server, const char *key,
+                        struct failure *failure);
+/* Memory pressure until it has evicted keys that have an expiry, any of them; evicted: how many, 0
+ * where it has none. */
+enum fail servers_press(struct servers *servers, int server, int64_t *evicted,
                         struct failure *failure);
 enum fail servers_flush_scripts(struct servers *servers, int server, struct failure *failure);
 

@@ -280,7 +280,8 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
     assert(!stress_can(stress->live, options, failure));
-    const bool wants_replica = options->scheme->needs_replica && !stress->live->servers.is_foreign;
+    const bool wants_replica = (options->scheme->needs_replica || options->failover_ppm) &&
+                               !stress->live->servers.is_foreign;
     if (!stress->live->wakeup.is_open &&
         wakeup_open(&stress->live->wakeup, &stress->live->loop, failure))
         return failure->code;

@@ -105,7 +105,10 @@ struct queue {
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
     enum server_strike due;   /* strikes when nothing is with the server, */
     int64_t due_us;           /* and goes on so long */
+    enum server_strike later; /* has struck with its first part, and the second is to come */
+    int lock;                 /* that the one asks for by whom it was drawn */
     bool is_striking;         /* that is so: it strikes at the next turn */
+    bool is_going;            /* its process ends: so do connections */
     bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;
@@ -134,6 +137,7 @@ struct stress {
     int connections_max; /* connections that there are descriptors for */
     int greeted;         /* clients that every server has answered */
     bool is_healing, has_seen_enough, is_ending;
+    bool is_striking;             /* a server, which may run the loop */
     struct lock_healing *healing; /* a lock each */
     struct failure failure;
     bool is_ordered;      /* every server tells in which order it reads */
@@ -199,7 +203,26 @@ enum fail load_order_prove(const struct stress *stress, struct failure *failure)
 /* All connections have gone. */
 void load_order_drop(struct stress *stress);
 
-/* --- load_outages.c: servers out of reach for a while, or without their keys --- */
+/* Another process is to take the server's place, and has. FAIL_UNAVAILABLE: its order is not told.
+ */
+void load_order_leave(struct stress *stress, int server);
+enum fail load_order_take(struct stress *stress, int server, struct failure *failure);
+
+/* --- load_strikes.c: what is done to servers --- */
+/* Has it two parts, and this is the first? */
+bool load_strike_is_first(const struct queue *queue, enum server_strike strike);
+/* Does it, and tells; is_struck false: there was nothing to strike. FAIL_UNKNOWN: it has not
+ * struck.
+ */
+enum fail load_strike(struct queue *queue, enum server_strike strike, bool *is_struck,
+                      struct failure *failure);
+/* Connections have gone where they are to: what is to be so before the server is open again. */
+enum fail load_strike_end(struct queue *queue, enum server_strike strike, struct failure *failure);
+/* What is so of the server from then on; open: nothing. */
+enum server_reach load_strike_reach(enum server_strike strike);
+
+/* --- load_outages.c: when servers are struck, and how long they are out of reach --- */
+void outage_tell(struct stress *stress, int server, int lock, enum fault fault, int64_t amount_us);
 /* The request's strike does so to its server, as soon as nothing is with it. */
 void outage_draw(const struct load_request *request);
 /* Begins the one that was drawn, if any; nothing is with the server. */

@@ -118,9 +118,11 @@ static void summary_take(void *context, const struct event *event)
     summary->kinds[event->kind]++;
     if (event->kind == EVENT_FAULT)
         count_fault(summary, event);
-    if (summary->model && event->kind == EVENT_FAULT && event->fault == FAULT_FLUSH_ALL)
+    if (summary->model && event->kind == EVENT_FAULT &&
+        fault_keys(event->fault) == FAULT_KEYS_ALL_LOST)
         model_flush_keys(summary->model);
-    if (event->kind == EVENT_FAULT && event->fault == FAULT_CLIENT_KILL)
+    if (event->kind == EVENT_FAULT && fault_blame(event->fault) == FAULT_OF_SERVER &&
+        fault_breaks(event->fault) == FAULT_BREAKS_ALL)
         memset(summary->watches, 0, sizeof summary->watches);
     summary->spoken += event->kind == EVENT_EXECUTE && event->client >= 0 &&
                        summary->is_out_of_reach[event->server];

@@ -109,10 +109,12 @@ static void errors_taken_for_answers_are_found(void **state)
         options.refuse_ppm = 0;
         assert_int_equal(truth_of(&options, &finding), VERDICT_HOLDS);
         options = refusing(rows[i]);
-        for (int j = 0; j < RUNS_MAX && truth_of(&options, &finding) != VERDICT_VIOLATED; j++)
-            ;
-        assert_int_equal(finding.verdict, VERDICT_VIOLATED);
-        assert_int_equal(cause_blame(finding.cause), BLAME_SCHEME);
+        /* On a slow machine time-outs strike, too: whose fault those are, is another question. */
+        bool is_found = false;
+        for (int j = 0; j < RUNS_MAX && !is_found; j++)
+            is_found = truth_of(&options, &finding) == VERDICT_VIOLATED &&
+                       cause_blame(finding.cause) == BLAME_SCHEME;
+        assert_true(is_found);
     }
 }
 

@@ -10,6 +10,11 @@ static struct stress_options quick_work(const char *scheme)
     return options;
 }
 
+static uint32_t *rate_of(struct stress_options *options, enum server_strike strike)
+{
+    return (uint32_t *)(void *)((char *)options + server_strike_rows[strike].ppm_at);
+}
+
 static bool is_violated(struct stress_options *options, enum property property)
 {
     struct finding findings[PROPERTY_COUNT];
@@ -84,12 +89,123 @@ static void reads_are_answered_while_writes_are_held(void **state)
     assert_int_equal(outcome.doubt.code, FAIL_NONE);
 }
 
+/* --- what is done to the process --- */
+
+/* Each breaks a lock that is safe without it: found where a holder works for most of its lease. */
+static void servers_that_forget_let_others_in(void **state)
+{
+    (void)state;
+    static const struct {
+        enum server_strike strike;
+        enum choice_kind choice;
+        enum cause cause;
+    } rows[] = {{SERVER_STRIKE_RESTART, CHOICE_RESTART, CAUSE_LOST_GRANT},
+                {SERVER_STRIKE_RESTART_OLD, CHOICE_RESTART_OLD, CAUSE_LOST_GRANT},
+                {SERVER_STRIKE_FAILOVER, CHOICE_FAILOVER, CAUSE_LOST_GRANT},
+                {SERVER_STRIKE_EVICT, CHOICE_EVICT, CAUSE_LOST_GRANT},
+                {SERVER_STRIKE_SERVER_CLOCK, CHOICE_SERVER_CLOCK, CAUSE_EARLY_EXPIRY}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = slow_work();
+        struct finding findings[PROPERTY_COUNT];
+        const struct finding *found = &findings[PROPERTY_LEASE_EXCLUSION];
+        struct counters counters = {0};
+        options.restart_old_us = options.failover_us = options.lease_us / 4;
+        assert_false(is_violated(&options, PROPERTY_LEASE_EXCLUSION));
+        *rate_of(&options, rows[i].strike) = 20000;
+        for (int j = 0; j < RUNS_MAX && (j == 0 || found->verdict != VERDICT_VIOLATED); j++) {
+            options.seed++;
+            checks_agree(&options, findings, &counters);
+            expect_no_blame(findings);
+        }
+        assert_int_equal(found->verdict, VERDICT_VIOLATED);
+        assert_int_equal(found->cause, rows[i].cause);
+        assert_true(summary.faults[rows[i].choice] > 0);
+    }
+}
+
+/* A release whose script is not known leaves the key behind; one that sends it whole does not. */
+static void scripts_that_are_forgotten_leave_keys_behind(void **state)
+{
+    (void)state;
+    static const enum server_strike rows[] = {SERVER_STRIKE_FLUSH_SCRIPTS,
+                                              SERVER_STRIKE_RESTART_AOF};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = quick_work("set-nx-px-evalsha");
+        assert_false(is_violated(&options, PROPERTY_NO_ORPHAN));
+        *rate_of(&options, rows[i]) = 10000;
+        bool is_found = false;
+        for (int j = 0; j < RUNS_MAX && !is_found; j++)
+            is_found = is_violated(&options, PROPERTY_NO_ORPHAN);
+        assert_true(is_found);
+    }
+    struct stress_options options = quick_work("set-nx-px-evalsha-eval");
+    options.flush_scripts_ppm = 10000;
+    for (int i = 0; i < RUNS_MAX && summary.faults[CHOICE_FLUSH_SCRIPTS] < 3; i++)
+        assert_false(is_violated(&options, PROPERTY_NO_ORPHAN));
+    assert_true(summary.faults[CHOICE_FLUSH_SCRIPTS] >= 3);
+}
+
+/* Struck, counted, told; and a lock that is safe there is not blamed. Directly, too. */
+static void safe_locks_survive_what_strikes_the_process(void **state)
+{
+    (void)state;
+    static const struct {
+        enum server_strike strike;
+        const char *scheme;
+        int servers;
+    } rows[] = {{SERVER_STRIKE_STOPPED, "watchdog-guarded", 1},
+                {SERVER_STRIKE_RESTART, "redlock", 3},
+                {SERVER_STRIKE_RESTART_AOF, "set-nx-px-cad", 1},
+                {SERVER_STRIKE_RESTART_OLD, "redlock", 3},
+                {SERVER_STRIKE_FAILOVER, "set-nx-px-wait", 1},
+                {SERVER_STRIKE_FLUSH_SCRIPTS, "set-nx-px-cad", 1},
+                {SERVER_STRIKE_SERVER_CLOCK, "redlock", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct server_strike_row *row = &server_strike_rows[rows[i].strike];
+        for (int is_direct = 0; is_direct < 2; is_direct++) {
+            struct stress_options options = short_leases(scheme_named(rows[i].scheme));
+            options.servers = rows[i].servers;
+            options.is_direct = is_direct;
+            options.stopped_server_us = options.restart_old_us = options.failover_us = 20000;
+            *rate_of(&options, rows[i].strike) = 5000;
+            survives(&options, row->choice, row->struck);
+        }
+    }
+}
+
+/* Every command is answered as a server would that had executed them in the order that is told,
+ * whatever process it was. */
+static void the_order_is_known_across_restarts(void **state)
+{
+    (void)state;
+    for (int is_direct = 0; is_direct < 2; is_direct++) {
+        struct stress_options options = quick_work("set-nx-px-cad");
+        struct stress_outcome outcome;
+        struct model model;
+        model_init(&model, 1000);
+        summary.model = &model;
+        options.is_direct = is_direct;
+        options.clients = 40;
+        options.timeout_us = options.lease_us = 20 * SECOND_US;
+        options.restart_empty_ppm = options.restart_aof_ppm = 2000;
+        options.duration_us = 2 * SECOND_US;
+        runs(&options, &outcome);
+        assert_true(outcome.struck[STRUCK_RESTART] > 0 && outcome.struck[STRUCK_RESTART_AOF] > 0);
+        assert_int_equal(outcome.struck[STRUCK_RESTART], summary.faults[CHOICE_RESTART]);
+        assert_int_equal(outcome.doubt.code, FAIL_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_writes_break_a_lock_that_looks_first),
         cmocka_unit_test(a_safe_lock_survives_held_writes),
         cmocka_unit_test(reads_are_answered_while_writes_are_held),
+        cmocka_unit_test(servers_that_forget_let_others_in),
+        cmocka_unit_test(scripts_that_are_forgotten_leave_keys_behind),
+        cmocka_unit_test(safe_locks_survive_what_strikes_the_process),
+        cmocka_unit_test(the_order_is_known_across_restarts),
     };
     return cmocka_run_group_tests(tests, open_live, close_live);
 }
