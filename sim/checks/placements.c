@@ -14,7 +14,7 @@ enum { FREE = 0, NEVER = 63, SLOT_BITS = 18, SLOTS = 1 << SLOT_BITS, STATES_MAX 
 struct tried {
     enum operation op;
     int call, answer; /* events; answer -1: none that counts */
-    int own;          /* the acquire of the same attempt, of those that are tried */
+    int own;          /* the acquire of the same attempt, of those that are tried; -1: none */
     enum result result;
     bool was_granted; /* the last that its client was told by its call is that it has the lock */
 };
@@ -81,13 +81,24 @@ static bool is_late(const struct placements *placements, const struct tried *tri
 {
     int64_t took =
         placements->events[tried->answer].time_us - placements->events[tried->call].time_us;
-    return placements->lease && tried->op != OP_RELEASE &&
+    return placements->lease && tried->op != OP_RELEASE && tried->own >= 0 &&
            result_outcome(tried->result) == OUTCOME_OK && took >= placements->lease;
+}
+
+/* The acquire of that event's attempt, of those that are listed; -1: no acquire began it. */
+static int own_of(const struct placements *placements, const struct event *event)
+{
+    for (int i = 0; i < placements->operations; i++) {
+        const struct event *called = &placements->events[placements->tried[i].call];
+        if (called->op == OP_ACQUIRE && called->client == event->client &&
+            called->attempt == event->attempt)
+            return i;
+    }
+    return -1;
 }
 
 static void list(struct placements *placements)
 {
-    int own[PLACEMENTS_EVENTS] = {0}; /* by client */
     placements->operations = 0;
     for (int i = 0; i < placements->count; i++) {
         const struct event *event = &placements->events[i];
@@ -95,12 +106,11 @@ static void list(struct placements *placements)
             continue;
         assert(placements->operations < PLACEMENTS_OPERATIONS && event->client < PLACEMENTS_EVENTS);
         struct tried *tried = &placements->tried[placements->operations];
-        if (event->op == OP_ACQUIRE)
-            own[event->client] = placements->operations;
         *tried = (struct tried){.op = event->op,
                                 .call = i,
                                 .answer = answer_of(placements, i),
-                                .own = own[event->client],
+                                .own = event->op == OP_ACQUIRE ? placements->operations
+                                                               : own_of(placements, event),
                                 .was_granted = was_granted(placements, i)};
         if (tried->answer >= 0)
             tried->result = placements->events[tried->answer].result;
@@ -145,7 +155,8 @@ static bool is_possible(const struct placements *placements, const struct tried 
 {
     if (tried->op == OP_ACQUIRE)
         return state->owner == FREE;
-    return placements->anybody_releases ? state->owner != FREE : state->owner == tried->own + 1;
+    return placements->anybody_releases ? state->owner != FREE
+                                        : tried->own >= 0 && state->owner == tried->own + 1;
 }
 
 /* Executed at this moment, it is answered as it was; without an answer it may do what it can. */

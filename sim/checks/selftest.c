@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 4, LEASE_MAX = 6, TIME_STEP_MAX = 2 };
+enum { CLIENTS = 4, LOCKS = 2, LEASE_MAX = 6, TIME_STEP_MAX = 2 };
 
 struct selftest_room {
     struct answers_rules rules;
@@ -37,7 +37,7 @@ void selftest_free(struct selftest_room *room)
 /* --- drawing --- */
 
 struct drawn_client {
-    int attempt;
+    int attempt, lock; /* its own; the attempt may be one that no acquire began */
     bool has_asked, is_asking, is_executed, has_result;
     enum operation op;
     enum result result;
@@ -47,8 +47,11 @@ struct selftest_draft {
     struct random random;
     struct selftest_history *history;
     struct drawn_client clients[CLIENTS];
-    int64_t now, ends;
-    int owner, owner_attempt; /* -1: free */
+    int64_t now;
+    struct {
+        int64_t ends;
+        int owner, owner_attempt; /* -1: free */
+    } locks[LOCKS];
     int calls;
 };
 
@@ -63,6 +66,7 @@ static void put(struct selftest_draft *draw, enum event_kind kind, int client, e
                                                      .kind = kind,
                                                      .client = client,
                                                      .server = -1,
+                                                     .lock = who->lock,
                                                      .attempt = who->attempt,
                                                      .op = who->op,
                                                      .result = result};
@@ -72,11 +76,15 @@ static void put(struct selftest_draft *draw, enum event_kind kind, int client, e
 static void call(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
-    bool begins = (who->attempt == 0 && !draw->history->anybody_releases) ||
-                  random_below(&draw->random, 5) < 2;
-    who->op = begins ? OP_ACQUIRE : random_below(&draw->random, 3) == 0 ? OP_EXTEND : OP_RELEASE;
-    who->attempt += begins;
     const struct selftest_history *history = draw->history;
+    /* Who never asked, or is somebody else in the same place, may release all the same. */
+    bool strays = !history->anybody_releases && random_below(&draw->random, 16) == 0;
+    bool begins = !strays && ((who->attempt == 0 && !history->anybody_releases) ||
+                              random_below(&draw->random, 5) < 2);
+    who->op = begins ? OP_ACQUIRE : random_below(&draw->random, 3) == 0 ? OP_EXTEND : OP_RELEASE;
+    who->attempt += begins || strays;
+    if (begins)
+        who->lock = (int)random_below(&draw->random, (uint64_t)history->locks);
     const struct event *last = history->count ? &history->events[history->count - 1] : NULL;
     if (last && last->kind == EVENT_RETURN && last->time_us == draw->now)
         draw->now++; /* else either may have been first */
@@ -89,23 +97,25 @@ static void call(struct selftest_draft *draw, int client)
 static void execute(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
+    int *owner = &draw->locks[who->lock].owner;
+    int *owner_attempt = &draw->locks[who->lock].owner_attempt;
     bool is_own = draw->history->anybody_releases
-                      ? draw->owner >= 0
-                      : draw->owner == client && draw->owner_attempt == who->attempt;
-    bool is_done = who->op == OP_ACQUIRE ? draw->owner < 0 : is_own;
+                      ? *owner >= 0
+                      : *owner == client && *owner_attempt == who->attempt;
+    bool is_done = who->op == OP_ACQUIRE ? *owner < 0 : is_own;
     who->is_executed = true;
     who->result = who->op == OP_ACQUIRE   ? (is_done ? RESULT_GRANTED : RESULT_REFUSED)
                   : !is_done              ? RESULT_NOT_MINE
                   : who->op == OP_RELEASE ? RESULT_RELEASED
                                           : RESULT_DONE;
     if (is_done && who->op == OP_RELEASE)
-        draw->owner = -1;
+        *owner = -1;
     if (is_done && who->op == OP_ACQUIRE) {
-        draw->owner = client;
-        draw->owner_attempt = who->attempt;
+        *owner = client;
+        *owner_attempt = who->attempt;
     }
     if (is_done && who->op != OP_RELEASE)
-        draw->ends = draw->now + draw->history->lease;
+        draw->locks[who->lock].ends = draw->now + draw->history->lease;
 }
 
 static void answer(struct selftest_draft *draw, int client)
@@ -123,9 +133,10 @@ static void step(struct selftest_draft *draw)
     struct drawn_client *who = &draw->clients[client];
     if (random_below(&draw->random, 3) == 0 && draw->now + TIME_STEP_MAX <= PLACEMENTS_TIME)
         draw->now += 1 + (int64_t)random_below(&draw->random, TIME_STEP_MAX);
-    if (draw->history->lease && draw->owner >= 0 && draw->now >= draw->ends &&
-        random_below(&draw->random, 2))
-        draw->owner = -1;
+    for (int i = 0; draw->history->lease && i < draw->history->locks; i++)
+        if (draw->locks[i].owner >= 0 && draw->now >= draw->locks[i].ends &&
+            random_below(&draw->random, 2))
+            draw->locks[i].owner = -1;
     if (!who->is_asking) {
         if (draw->calls < PLACEMENTS_OPERATIONS && draw->now < PLACEMENTS_TIME)
             call(draw, client);
@@ -161,11 +172,14 @@ static void make_untrue(struct selftest_draft *draw)
 
 void selftest_draw(uint64_t seed, int64_t number, struct selftest_history *history)
 {
-    struct selftest_draft draw = {
-        .random = {.seed = seed, .stream = (uint64_t)number}, .history = history, .owner = -1};
+    struct selftest_draft draw = {.random = {.seed = seed, .stream = (uint64_t)number},
+                                  .history = history};
+    for (int i = 0; i < LOCKS; i++)
+        draw.locks[i].owner = -1;
     history->count = 0;
     history->lease = (int64_t)random_below(&draw.random, LEASE_MAX);
     history->anybody_releases = history->lease == 0 && random_below(&draw.random, 2);
+    history->locks = !history->anybody_releases && random_below(&draw.random, 4) == 0 ? LOCKS : 1;
     int steps = 8 + (int)random_below(&draw.random, 32);
     for (int i = 0; i < steps && history->count < SELFTEST_EVENTS; i++)
         step(&draw);
@@ -180,7 +194,7 @@ static enum answers by_engine(struct answers_rules rules, const struct selftest_
 {
     rules.lease_us = history->lease;
     rules.anybody_releases = history->anybody_releases;
-    struct answers_engine *engine = answers_new(rules, CLIENTS, 1);
+    struct answers_engine *engine = answers_new(rules, CLIENTS, history->locks);
     enum answers said = ANSWERS_FIT;
     for (int i = 0; i < history->count && said == ANSWERS_FIT; i++)
         said = answers_event(engine, &history->events[i]);
@@ -193,13 +207,27 @@ struct judgement {
     bool engine_contradicts, is_lenient, can_be;
 };
 
+/* Locks know nothing of each other. */
+static bool is_explained(struct selftest_room *room, const struct selftest_history *history,
+                         int lock)
+{
+    struct event events[SELFTEST_EVENTS];
+    int count = 0;
+    for (int i = 0; i < history->count; i++)
+        if (history->events[i].lock == lock)
+            events[count++] = history->events[i];
+    return placements_exist(room->placements, events, count, history->lease,
+                            history->anybody_releases);
+}
+
 static struct judgement judge(struct selftest_room *room, const struct selftest_history *history)
 {
     struct judgement judgement;
     judgement.engine_contradicts =
         by_engine(room->rules, history, &judgement.is_lenient) == ANSWERS_CONTRADICT;
-    judgement.can_be = placements_exist(room->placements, history->events, history->count,
-                                        history->lease, history->anybody_releases);
+    judgement.can_be = true;
+    for (int i = 0; i < history->locks; i++)
+        judgement.can_be &= is_explained(room, history, i);
     return judgement;
 }
 
@@ -281,11 +309,11 @@ const char *selftest_print(const struct selftest_history *history, char *text)
                                    history->anybody_releases ? ", anybody may release it" : "");
     for (int i = 0; i < history->count && used < SELFTEST_TEXT; i++) {
         const struct event *event = &history->events[i];
-        used +=
-            (size_t)snprintf(text + used, SELFTEST_TEXT - used, "%3d  %c %-7s %s%s\n",
-                             (int)event->time_us, 'A' + event->client, operation_name(event->op),
-                             event->kind == EVENT_CALL ? "?" : "is told: ",
-                             event->kind == EVENT_CALL ? "" : result_name(event->result));
+        used += (size_t)snprintf(text + used, SELFTEST_TEXT - used, "%3d  %c.%d %-7s %s%s%s\n",
+                                 (int)event->time_us, 'A' + event->client, event->attempt,
+                                 operation_name(event->op), event->lock ? "of another lock " : "",
+                                 event->kind == EVENT_CALL ? "?" : "is told: ",
+                                 event->kind == EVENT_CALL ? "" : result_name(event->result));
     }
     return text;
 }

@@ -12,7 +12,8 @@ enum { SELFTEST_EVENTS = 16, SELFTEST_TEXT = 2048 };
 
 struct selftest_history {
     int64_t lease;         /* 0: none */
-    bool anybody_releases; /* nobody owns the lock; then there is no lease */
+    bool anybody_releases; /* nobody owns the lock; then there is no lease, and one lock */
+    int locks;
     int count;
     struct event events[SELFTEST_EVENTS];
 };

@@ -432,6 +432,35 @@ static void what_is_drawn_is_a_function_of_the_seed(void **state)
     assert_string_not_equal(texts[0], selftest_print(&other, texts[2]));
 }
 
+/* A release, or a renewal, of an attempt that no acquire began. */
+static bool is_stray(const struct selftest_history *history, const struct event *event)
+{
+    for (int i = 0; i < history->count; i++)
+        if (history->events[i].op == OP_ACQUIRE && history->events[i].client == event->client &&
+            history->events[i].attempt == event->attempt)
+            return false;
+    return !history->anybody_releases;
+}
+
+static void strays_and_clients_of_two_locks_are_drawn(void **state)
+{
+    int strays = 0, of_two = 0;
+    (void)state;
+    for (int number = 0; number < 1000; number++) {
+        struct selftest_history history;
+        int used[CLIENTS] = {0};
+        selftest_draw(1, number, &history);
+        for (int i = 0; i < history.count; i++) {
+            strays += is_stray(&history, &history.events[i]);
+            used[history.events[i].client] |= 1 << history.events[i].lock;
+        }
+        for (int i = 0; i < CLIENTS; i++)
+            of_two += used[i] == 3;
+    }
+    assert_true(strays > 100);
+    assert_true(of_two > 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +488,7 @@ int main(void)
         cmocka_unit_test(engine_and_placements_agree),
         cmocka_unit_test(a_wrong_engine_is_found_and_its_history_shrunk),
         cmocka_unit_test(what_is_drawn_is_a_function_of_the_seed),
+        cmocka_unit_test(strays_and_clients_of_two_locks_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

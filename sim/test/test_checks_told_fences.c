@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "base/random.h"
+#include "checks/told_fences.h"
 #include "test/story.h"
 
 static void is_told(struct story *story, int client, int64_t fence)
@@ -101,11 +103,66 @@ static void fences_of_late_grants_grow_where_their_order_is_known(void **state)
     }
 }
 
+/* A grant, and when it was called and told: numbers of lines. */
+struct drawn_grant {
+    int called, told;
+    bool is_within;
+    int64_t fence;
+};
+
+static bool is_disorder(const struct drawn_grant *one, const struct drawn_grant *later)
+{
+    const bool is_in_order = one->told < later->called || (one->is_within && later->is_within);
+    return one->fence == later->fence || (is_in_order && one->fence > later->fence);
+}
+
+/* Four clients ask, and are told numbers that mostly grow. Pair by pair, by the definition. */
+static void what_is_said_of_random_fences_is_what_their_pairs_say(void **state)
+{
+    enum { HISTORIES = 2000, LINES = 24, CLIENTS = 4 };
+    int found = 0;
+    (void)state;
+    for (int number = 0; number < HISTORIES; number++) {
+        struct random random = {.seed = 1, .stream = (uint64_t)number};
+        struct told_fences *fences = told_fences_new(CLIENTS, 1);
+        struct drawn_grant grants[LINES];
+        int count = 0, called[CLIENTS] = {-1, -1, -1, -1};
+        for (int line = 0; line < LINES; line++) {
+            struct event event = {.client = (int)random_below(&random, CLIENTS), .time_us = line};
+            int *since = &called[event.client];
+            if (*since < 0) {
+                *since = line;
+                told_fences_called(fences, &event);
+                continue;
+            }
+            event.fence = line + (int64_t)random_below(&random, 8);
+            grants[count] = (struct drawn_grant){.called = *since,
+                                                 .told = line,
+                                                 .is_within = random_below(&random, 2),
+                                                 .fence = event.fence};
+            bool is_bad = false;
+            for (int i = 0; i < count; i++)
+                is_bad |= is_disorder(&grants[i], &grants[count]);
+            *since = -1;
+            found += is_bad;
+            assert_int_equal(
+                told_fences_granted(fences, &event, grants[count].is_within, "A", false) != NULL,
+                is_bad);
+            count++;
+            if (is_bad)
+                break; /* what follows from it is not told twice */
+        }
+        told_fences_free(fences);
+    }
+    assert_true(found > HISTORIES / 10 && found < HISTORIES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences_that_were_told_must_grow),
         cmocka_unit_test(fences_of_late_grants_grow_where_their_order_is_known),
+        cmocka_unit_test(what_is_said_of_random_fences_is_what_their_pairs_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
