@@ -118,7 +118,7 @@ def built(folder, number, scheme, piece, instead):
 
 def faults():
     listed = subprocess.run([PROGRAM, "list", "faults", "--json"], text=True, check=True, capture_output=True)
-    return ["none"] + [fault["name"] for fault in json.loads(listed.stdout)["faults"]]
+    return ["none"] + [fault["name"] for fault in json.loads(listed.stdout)["faults"] if fault["schemes"]]
 
 
 def noticed(original, changed, all_faults):

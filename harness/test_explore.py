@@ -17,12 +17,15 @@ def test_its_faults_are_listed():
     faults = {row["name"]: row for row in run("list", "faults", "--json").json["faults"]}
     choices = {row["name"]: row for row in run("list", "choices", "--json").json["choices"]}
     matrix = run("explore", "--scheme", "setnx-del", "--json", "-").rows
-    assert list(faults) == list(dict.fromkeys(row["fault"] for row in matrix if row["fault"] != "none"))
+    assert [name for name, row in faults.items() if row["schemes"]] == list(dict.fromkeys(row["fault"] for row in matrix if row["fault"] != "none"))
     assert {row["strikes"] for row in faults.values()} == {"client", "server", "run"}
     assert all(row["summary"] for row in faults.values())
     assert faults["stall"]["choices"] == []
     assert faults["resend"]["choices"] == ["lose-reply", "resend"]
     assert all(choices[name]["fault"] for row in faults.values() for name in row["choices"])
+    assert [name for name, row in faults.items() if not row["schemes"]] == ["half-open"]
+    refused = run("explore", "--scheme", "setnx-del", "--fault", "half-open+crash")
+    assert refused.status == 64 and "half-open does not apply to a scheme: a scheme has no time-outs of its own" in refused.err, refused
     text = " ".join(run("list", "faults").out.split())
     assert all(name in text and row["summary"] in text for name, row in faults.items())
     assert "picklock list faults" in run("explore", "--help").out

@@ -148,6 +148,18 @@ static void init_cell(struct cell *cell, const struct explore_args *args,
     options->stop = &cmd_stop;
 }
 
+/* Those that strike only workers are not left out in silence where they are named. */
+static enum fail add_faults(struct cell *cell, const struct explore_args *args, const char *faults,
+                            struct failure *failure)
+{
+    enum fail fail = cell_add_faults(cell, faults, failure);
+    for (enum fault fault = 0; fault < FAULT_COUNT && !fail && !args->program; fault++)
+        if (cell->options.budget[fault] && fault_not_of_schemes(fault))
+            fail = failure_set(failure, FAIL_INPUT, "%s does not apply to a scheme: %s",
+                               fault_name(fault), fault_not_of_schemes(fault));
+    return fail;
+}
+
 static enum fail add_cell(struct cells *cells, const struct explore_args *args,
                           const struct scheme *scheme, int servers, const char *faults,
                           int64_t deadline_us, struct failure *failure)
@@ -155,14 +167,14 @@ static enum fail add_cell(struct cells *cells, const struct explore_args *args,
     cells->rows = memory_resize(cells->rows, (size_t)cells->count + 1, sizeof *cells->rows);
     struct cell *cell = &cells->rows[cells->count++];
     init_cell(cell, args, scheme, servers, deadline_us);
-    return cell_add_faults(cell, faults, failure);
+    return add_faults(cell, args, faults, failure);
 }
 
 static bool has_fault(const struct explore_args *args, enum fault fault)
 {
     if (args->asking)
         return !asking_cannot(fault);
-    return !args->program || moves_have_fault(fault);
+    return args->program ? moves_have_fault(fault) : !fault_not_of_schemes(fault);
 }
 
 /* The columns that were asked for, or none and every fault alone. */
@@ -264,7 +276,7 @@ static enum fail read_faults(const struct explore_args *args, unsigned *faults,
     char *names = memory_text(text ? text : ""), *rest = names;
     enum fail fail = FAIL_NONE;
     for (char *name = strtok_r(names, ",", &rest); name && !fail; name = strtok_r(NULL, ",", &rest))
-        fail = cell_add_faults(&cell, name, failure);
+        fail = add_faults(&cell, args, name, failure);
     free(names);
     for (int i = 0; i < FAULT_COUNT; i++)
         *faults |= (unsigned)(cell.options.budget[i] > 0) << i;

@@ -57,9 +57,10 @@ static json_t *list_faults(struct listing *listing)
         json_t *becomes = json_array();
         for (int k = 0; k < count; k++)
             json_array_append_new(becomes, json_string(choice_name(choices[k])));
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:o}", "name", fault_name(fault),
-                                              "strikes", fault_struck(fault), "summary",
-                                              fault_words(fault), "choices", becomes));
+        json_array_append_new(rows, json_pack("{s:s, s:s, s:b, s:s, s:o}", "name",
+                                              fault_name(fault), "strikes", fault_struck(fault),
+                                              "schemes", fault_not_of_schemes(fault) == NULL,
+                                              "summary", fault_words(fault), "choices", becomes));
     }
     return rows;
 }

@@ -45,6 +45,7 @@ enum fault_effect {
     FAULT_CANCELS,     /* whoever asked the client to acquire wants the lock no more */
     FAULT_DELAYS,      /* the message stands still for the event's amount from then on */
     FAULT_PAUSES,      /* the client does */
+    FAULT_SILENCES,    /* the client's connections to the server: it has to find out by itself */
     FAULT_KILLS,       /* the client */
     FAULT_STEPS_CLOCK, /* the client's or the server's own, by the event's amount */
     FAULT_SETS_RATE,   /* of the same clock: it gains the event's amount a second from then on */

@@ -8,8 +8,7 @@
 
 enum { GRID_US = 1000, DOUBLE_SPEED_US = 1000000, TICKS_OVER = MOVES_LEASE_TICKS + 1 };
 
-/* By how much time passes where no timer is due before. */
-static int64_t tick_us(const struct run *run)
+int64_t moves_tick_us(const struct run *run)
 {
     const int64_t lease_us = run->lease_us + run->lease_us / 100;
     return (lease_us / MOVES_LEASE_TICKS / GRID_US + 1) * GRID_US;
@@ -143,7 +142,7 @@ static void list_work(struct move_listing *list)
 /* It jumps, ahead or back; it runs at half its speed, or at twice, once. */
 static void list_clock(struct move_listing *list)
 {
-    const int64_t jump_us = TICKS_OVER * tick_us(list->state->run);
+    const int64_t jump_us = TICKS_OVER * moves_tick_us(list->state->run);
     const struct choice rows[] = {{CHOICE_CLIENT_CLOCK, .amount_us = jump_us},
                                   {CHOICE_CLIENT_CLOCK, .amount_us = -jump_us},
                                   {CHOICE_CLIENT_DRIFT, .amount_us = -500000},
@@ -165,6 +164,9 @@ static void list_client_faults(struct move_listing *list)
     const struct choice whole = {.kind = CHOICE_CRASH, .client = list->client, .server = -1};
     if (phase != PHASE_IDLE && !list->is_stalled)
         add_pause(list, FAULT_STALL, &whole);
+    for (int i = 0; i < list->state->run->servers && is_affordable(list, FAULT_HALF_OPEN); i++)
+        if (list->view.attempt > 0 && !list->state->has_nothing[FAULT_HALF_OPEN])
+            add(list, CHOICE_HALF_OPEN, list->client, i)->fault = FAULT_HALF_OPEN;
     if (phase != PHASE_IDLE && is_affordable(list, FAULT_CRASH))
         add(list, CHOICE_CRASH, list->client, -1)->fault = FAULT_CRASH;
     list_clock(list);
@@ -246,6 +248,8 @@ static void list_message(struct move_listing *list, int at)
     const bool is_late =
         find_pause(list->state, FAULT_LATE_REQUEST, list->client, message->number) ||
         find_pause(list->state, FAULT_LATE_REPLY, list->client, message->number);
+    if (message->is_silent)
+        return; /* its client finds out by itself, or never */
     if (message->state == MESSAGE_VOID) {
         if (!list->is_stalled) {
             add_about(list, CHOICE_GIVE_UP, at)->is_due = true;
@@ -295,7 +299,7 @@ static bool can_strike(const struct moves_state *state, enum choice_kind kind, i
         return false;
     if (fault_effect(fault) == FAULT_SAVES_KEYS && state->has_saved[server])
         return false;
-    if (fault_keys(fault) == FAULT_KEYS_LOCK_LOST && state->has_nothing_to_evict)
+    if (fault_keys(fault) == FAULT_KEYS_LOCK_LOST && state->has_nothing[fault])
         return false;
     const bool is_within_reach = fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH ||
                                  fault_effect(fault) == FAULT_ENDS_CONNECTIONS;
@@ -305,7 +309,7 @@ static bool can_strike(const struct moves_state *state, enum choice_kind kind, i
 static int64_t clock_amount_us(const struct moves_state *state, enum choice_kind kind)
 {
     const enum fault_effect effect = fault_effect(choice_fault(kind));
-    return effect == FAULT_STEPS_CLOCK ? MOVES_LEASE_TICKS * tick_us(state->run)
+    return effect == FAULT_STEPS_CLOCK ? MOVES_LEASE_TICKS * moves_tick_us(state->run)
            : effect == FAULT_SETS_RATE ? DOUBLE_SPEED_US
                                        : 0;
 }
@@ -382,7 +386,7 @@ static void list_time(struct move_listing *list)
 {
     const bool is_wanted = list->state->pauses_count > 0 || list->has_late ||
                            list->next_us < INT64_MAX || is_any_silent(list->state);
-    int64_t amount_us = tick_us(list->state->run);
+    int64_t amount_us = moves_tick_us(list->state->run);
     if (list->is_any_due || !is_wanted || !may_pass(list->state))
         return;
     if (list->next_us < INT64_MAX && list->next_us - list->now_us < amount_us)
@@ -405,91 +409,4 @@ int moves_list(struct moves_state *state, struct world *world, struct move *move
         list_server(&list, i);
     list_time(&list);
     return list.count;
-}
-
-/* --- made --- */
-
-static void begin_pause(struct moves_state *state, struct world *world, const struct move *move)
-{
-    struct message messages[MESSAGES_MAX];
-    struct pause pause = {
-        .fault = move->fault, .choice = move->choice, .number = -1, .since = state->times};
-    if (move->fault == FAULT_LATE_REQUEST || move->fault == FAULT_LATE_REPLY) {
-        int count = world->ops->messages(world, move->choice.client, messages);
-        int at = naming_find(&move->choice, messages, count);
-        pause.number = at < 0 ? -1 : messages[at].number;
-    }
-    state->pauses[state->pauses_count++] = pause;
-}
-
-static void end_pause(struct moves_state *state, const struct move *move)
-{
-    int kept = 0;
-    for (int i = 0; i < state->pauses_count; i++)
-        if (!choice_is_same(&state->pauses[i].choice, &move->choice))
-            state->pauses[kept++] = state->pauses[i];
-    state->pauses_count = kept;
-}
-
-static void note_server(struct moves_state *state, const struct choice *choice)
-{
-    const int server = choice->server;
-    const enum fault fault = choice_fault(choice->kind);
-    if (server < 0 || fault == FAULT_NONE || fault_blame(fault) != FAULT_OF_SERVER)
-        return;
-    if (fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH)
-        state->reach[server] =
-            fault_breaks(fault) == FAULT_BREAKS_ALL ? REACH_REFUSED : REACH_SILENT;
-    else if (fault_ends_outage(fault))
-        state->reach[server] = REACH_OPEN;
-    if (fault_effect(fault) == FAULT_SAVES_KEYS)
-        state->has_saved[server] = true;
-    else if (fault_breaks(fault) == FAULT_BREAKS_ALL && fault_forgets(fault))
-        state->has_saved[server] = false;
-    if (fault_effect(fault) == FAULT_CUTS_REPLICA)
-        state->is_cut[server] = true;
-    else if (fault_keys(fault) == FAULT_KEYS_REPLICAS)
-        state->is_cut[server] = state->has_replica[server] = false;
-}
-
-enum fail moves_make(struct moves_state *state, struct world *world, const struct move *move,
-                     bool *is_made, struct failure *failure)
-{
-    const struct choice *choice = &move->choice;
-    *is_made = true;
-    if (move->fault != FAULT_NONE)
-        state->budget[move->fault]--;
-    if (move->kind != MOVE_CHOICE) {
-        if (move->kind == MOVE_PAUSE)
-            begin_pause(state, world, move);
-        else
-            end_pause(state, move);
-        return FAIL_NONE;
-    }
-    struct client_view before = {0};
-    if (choice->client >= 0)
-        before = world->ops->client(world, choice->client);
-    enum fail fail = world->ops->apply(world, choice, failure);
-    if (fail == FAIL_UNKNOWN && choice->kind == CHOICE_EVICT) {
-        state->budget[move->fault]++;
-        state->has_nothing_to_evict = true;
-        *is_made = false;
-        return FAIL_NONE;
-    }
-    if (fail)
-        return fail;
-    state->has_nothing_to_evict = false;
-    state->times += choice->kind == CHOICE_TIME;
-    state->ticks += choice->kind == CHOICE_TIME && choice->amount_us == tick_us(state->run);
-    note_server(state, choice);
-    struct client_view view = {0};
-    if (choice->client >= 0) {
-        view = world->ops->client(world, choice->client);
-        moves_note_access(state, choice, &before, &view);
-    }
-    if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE)
-        state->refused[choice->client] +=
-            view.phase == PHASE_IDLE &&
-            (view.last == RESULT_REFUSED || view.last == RESULT_CANCELLED);
-    return FAIL_NONE;
 }

@@ -50,7 +50,7 @@ struct moves_state {
     int pauses_count;
     enum server_reach reach[SERVERS_MAX];
     bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX], has_saved[SERVERS_MAX];
-    bool has_nothing_to_evict; /* until something else happens */
+    bool has_nothing[FAULT_COUNT]; /* to strike by that fault, until something else happens */
     int refused[ACTORS_MAX];
     int accesses[ACTORS_MAX];      /* that its section has begun; many: one failed */
     bool has_extended[ACTORS_MAX]; /* in the hold that goes on */
@@ -67,9 +67,13 @@ void moves_begin(struct moves_state *state, const struct run *run,
 int moves_list(struct moves_state *state, struct world *world, struct move *moves);
 
 /* Makes it in the world. FAIL_UNKNOWN: the world did not do it, and why; but a server that has
- * nothing to evict is no failure: the move is off the list, and *is_made says so. */
+ * nothing to evict, or a client without a connection, is no failure: the move is off the list, and
+ * *is_made says so. */
 enum fail moves_make(struct moves_state *state, struct world *world, const struct move *move,
                      bool *is_made, struct failure *failure);
+
+/* By how much time passes where no timer is due before. */
+int64_t moves_tick_us(const struct run *run);
 
 /* --- moves_access.c --- */
 /* What the client's critical section does next; CHOICE_COUNT: nothing more. */

@@ -65,6 +65,8 @@ static bool is_wanted(const struct wanted_message *wanted, const struct message 
 {
     if (wanted->is_waited_for && message->is_abandoned)
         return false;
+    if (message->is_silent && !wanted->is_any_state)
+        return false;
     if (wanted->is_late && !message->is_abandoned)
         return false;
     return wanted->is_any_state || message->state == wanted->state;

@@ -178,7 +178,7 @@ static bool next_message(struct interpreter *interpreter, int client, struct mes
     bool has_next = false;
     for (int i = 0; i < count; i++) {
         if (all[i].is_abandoned || interpreter->cursors[client].stalled[all[i].lane].is_set ||
-            state_to_move(interpreter, &all[i]) == MESSAGE_WAITING)
+            all[i].is_silent || state_to_move(interpreter, &all[i]) == MESSAGE_WAITING)
             continue;
         if (!has_next || is_before(interpreter, &all[i], next))
             *next = all[i];
@@ -314,6 +314,16 @@ enum fail primitives_never_stalled(struct interpreter *interpreter, int client)
         step->stall == STALL_BEFORE ? "before" : "after");
 }
 
+/* Is anything of it on a connection that is half-open? */
+static bool has_silent(struct interpreter *interpreter, int client)
+{
+    struct message all[MESSAGES_MAX];
+    bool has = false;
+    for (int i = primitives_messages(interpreter, client, all) - 1; i >= 0; i--)
+        has |= all[i].is_silent;
+    return has;
+}
+
 enum fail primitives_operation(struct interpreter *interpreter, int client)
 {
     const struct step *step = interpreter->step;
@@ -326,6 +336,8 @@ enum fail primitives_operation(struct interpreter *interpreter, int client)
         if (is_over(&view) || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
             return step->stall == STALL_NONE ? FAIL_NONE
                                              : primitives_never_stalled(interpreter, client);
+        if (view.wake_us == INT64_MAX && has_silent(interpreter, client))
+            return FAIL_NONE; /* for ever: the world has said so, and the story goes on */
         if (view.wake_us == INT64_MAX)
             return primitives_diverged(
                 interpreter, "%s waits for ever: nothing of it moves by itself, and no timer runs",

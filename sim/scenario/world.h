@@ -46,6 +46,7 @@ struct message {
     struct opaque opaque; /* of a foreign program: then `command` says nothing; else name is "" */
     enum message_state state;
     bool is_abandoned; /* the client no longer waits for it: it can only arrive, late, or be lost */
+    bool is_silent;    /* its connection is half-open: it never comes, and its client waits */
     struct reply reply; /* MESSAGE_REPLY: what the server said */
     enum operation op;  /* of the client's attempt that sent it */
     int attempt;

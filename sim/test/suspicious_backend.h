@@ -275,6 +275,8 @@ static const struct backend_ops suspicious_ops = {
 struct foreign_clients {
     struct clients clients; /* first */
     struct client_view views[CLIENTS];
+    bool has_connections; /* that can fall silent */
+    bool is_silent[CLIENTS];
 };
 
 static struct client_view foreign_view(const struct clients *clients, int client)
@@ -361,9 +363,25 @@ static enum fail foreign_step(struct clients *clients, int client, enum moment_k
 static enum fail foreign_cancel(struct clients *clients, int client, struct step_result *step,
                                 struct failure *failure)
 {
-    struct client_view *view = &((struct foreign_clients *)clients)->views[client];
+    struct foreign_clients *foreign = (struct foreign_clients *)clients;
     (void)failure;
-    foreign_return(view, step, PHASE_IDLE, RESULT_CANCELLED);
+    foreign_return(&foreign->views[client], step, PHASE_IDLE, RESULT_CANCELLED);
+    if (foreign->is_silent[client])
+        step->left_silent = channel_bit(0, LANE_MAIN);
+    foreign->is_silent[client] = false;
+    return FAIL_NONE;
+}
+
+static enum fail foreign_silence(struct clients *clients, int client, int server,
+                                 struct step_result *step, struct failure *failure)
+{
+    struct foreign_clients *foreign = (struct foreign_clients *)clients;
+    (void)server;
+    if (!foreign->has_connections)
+        return failure_set(failure, FAIL_UNKNOWN, "no connection");
+    foreign->is_silent[client] = true;
+    step->is_stranded = true;
+    step->op = OP_ACQUIRE;
     return FAIL_NONE;
 }
 
@@ -404,6 +422,7 @@ static const struct clients_ops foreign_ops = {
     .step = foreign_step,
     .extend = foreign_extend,
     .cancel = foreign_cancel,
+    .silence = foreign_silence,
     .access = foreign_access,
     .accessed = foreign_accessed,
     .set_lease = foreign_number,

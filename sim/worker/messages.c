@@ -80,6 +80,7 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->op = slot->op;
     message->held = request;
     message->wire = wire;
+    message->is_silent = wire->is_half_open;
     append(session, message);
     return message;
 }
@@ -159,6 +160,8 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     struct session *session = listener->session;
     session->activity++;
     request->owner = NULL;
+    if (((struct wire *)link_owner)->is_half_open && session_is_handshake(request->name))
+        return PROXY_HOLD; /* for ever: no answer comes */
     const char *answer = session_hear_who(session, link_owner, request);
     if (answer) {
         proxy_request_answer(request, answer, strlen(answer));
@@ -399,6 +402,22 @@ bool session_is_silent(const struct wire_message *message)
     return message->wire && message->wire->is_silent;
 }
 
+int session_half_open(struct session *session, int client, int server)
+{
+    int count = 0;
+    for (struct wire *wire = session->wires; wire; wire = wire->next) {
+        if (wire->client != client || wire->server != server || wire->is_cut || wire->is_silent ||
+            wire->is_half_open)
+            continue;
+        wire->is_half_open = true;
+        proxy_link_room(wire->link, PROXY_TO_CLIENT, false); /* nor hears it the server's end */
+        for (struct wire_message *message = session->first; message; message = message->next)
+            message->is_silent |= message->wire == wire;
+        count++;
+    }
+    return count;
+}
+
 /* What is on it may still be executed, and is heard by nobody. */
 static void cut(struct session *session, struct wire *wire)
 {
@@ -434,7 +453,7 @@ void session_cut(struct session *session, int client, int connection)
 void session_cut_server(struct session *session, int server)
 {
     for (struct wire *wire = session->wires; wire; wire = wire->next)
-        if (wire->server == server && !wire->is_cut && !wire->is_silent)
+        if (wire->server == server && !wire->is_cut && !wire->is_silent && !wire->is_half_open)
             cut(session, wire);
 }
 

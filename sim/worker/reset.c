@@ -61,6 +61,8 @@ static enum fail say_difference(struct session *session, int client, struct fail
 /* Nothing is on its way any more, and no connection is left. */
 static void drop_all(struct session *session)
 {
+    for (struct wire *wire = session->wires; wire; wire = wire->next)
+        wire->is_half_open = false;
     for (int i = 0; i < session->options.servers; i++)
         session_cut_server(session, i);
     for (int i = 0; i < session->options.clients; i++)

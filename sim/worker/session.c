@@ -263,7 +263,7 @@ int64_t session_next_us(struct session *session, int client)
         next_us = one_us < next_us ? one_us : next_us;
     }
     for (const struct wire_message *it = session->first; it; it = it->next)
-        if (it->transit == TRANSIT_WAITING && !it->is_gone &&
+        if (it->transit == TRANSIT_WAITING && !it->is_gone && !it->is_silent &&
             (client < 0 || client == it->client) && it->until_us < next_us)
             next_us = it->until_us;
     return next_us;

@@ -46,6 +46,7 @@ struct wire_message {
     const char *refusal;         /* not NULL: it is answered with this line, and not executed */
     bool is_offered, is_claimed; /* for the caller's use */
     int lane;                    /* the same */
+    bool is_silent;              /* its connection is half-open: session_half_open() */
     char *bytes;                 /* the request, RESP; the beginning of a large one */
     size_t length;
     char *reply; /* REPLY: RESP; the beginning of a large one */
@@ -174,10 +175,13 @@ bool session_has_silence(const struct session *session, int client);
  * of the database (SELECT), where the lock is then. */
 int session_protocol(const struct session *session);
 int session_database(const struct session *session);
+/* All connections of that worker to that server are half-open from here on: what it has sent, or
+ * sends, stands there, and it is not told. How many there were. New ones pass. */
+int session_half_open(struct session *session, int client, int server);
 /* The worker is told (reset): those of that number, and those that were silenced. What was on them
  * may still be executed. Settles nothing. */
 void session_cut(struct session *session, int client, int connection);
-/* The same for all connections to a server, but those that were silenced. */
+/* The same for all connections to a server, but those that were silenced, or are half-open. */
 void session_cut_server(struct session *session, int server);
 
 /* --- time --- */

@@ -21,7 +21,7 @@ struct wire {
     int client, server;
     int connection;  /* the caller's number; 0: none */
     int outstanding; /* requests on it that the server has, and has not answered */
-    bool is_silent, is_cut;
+    bool is_silent, is_cut, is_half_open;
     bool has_said_who; /* rightly: AUTH, HELLO with AUTH */
     char *queued;      /* since its MULTI: RESP; NULL: there is none */
     size_t queued_length;

@@ -25,18 +25,17 @@ static enum operation operation_of(const struct wire_message *message, bool is_a
     return message->op == WORKER_RELEASE ? OP_RELEASE : OP_ACQUIRE;
 }
 
-static unsigned take_left(struct workers *workers, int client)
+static void take_left(struct workers *workers, int client, struct step_result *step)
 {
-    unsigned left = 0;
     for (struct wire_message *message = session_messages(workers->session); message;
          message = message->next) {
         if (message->client != client || !message->is_left || !message->is_claimed ||
             message->is_published)
             continue;
-        left |= channel_bit(message->server, message->lane);
+        *(message->is_silent ? &step->left_silent : &step->left) |=
+            channel_bit(message->server, message->lane);
         message->is_left = false;
     }
-    return left;
 }
 
 static enum fail take_requests(struct workers *workers, int client, bool is_asked,
@@ -57,6 +56,7 @@ static enum fail take_requests(struct workers *workers, int client, bool is_aske
             .server = message->server,
             .lane = (enum lane)message->lane,
             .op = operation_of(message, is_asked),
+            .is_silent = message->is_silent,
             .opaque = look_opaque(&workers->key, message->name, message->bytes, message->length),
         };
     }
@@ -107,7 +107,7 @@ static bool has_message(const struct workers *workers, int client)
 {
     for (const struct wire_message *message = session_messages(workers->session); message;
          message = message->next)
-        if (message->client == client && !message->is_gone)
+        if (message->client == client && !message->is_gone && !message->is_silent)
             return true;
     return false;
 }
@@ -163,7 +163,7 @@ static enum fail collect(struct workers *workers, int client, struct step_result
         take_exit(workers, client, step);
         return FAIL_NONE;
     }
-    step->left = take_left(workers, client);
+    take_left(workers, client, step);
     if (take_requests(workers, client, was_asked, step, failure))
         return failure->code;
     step->is_stranded = is_asked && !has_message(workers, client) &&
@@ -262,6 +262,16 @@ static enum fail cancel(struct clients *clients, int client, struct step_result 
     return fail ? fail : collect(workers, client, step, failure);
 }
 
+static enum fail silence(struct clients *clients, int client, int server, struct step_result *step,
+                         struct failure *failure)
+{
+    struct workers *workers = workers_of(clients);
+    if (!session_half_open(workers->session, client, server))
+        return failure_set(failure, FAIL_UNKNOWN, "%s has no connection to server %d",
+                           workers->run->names[client], server + 1);
+    return collect(workers, client, step, failure);
+}
+
 static struct request begin_access(struct clients *clients, int client, enum choice_kind kind)
 {
     struct workers *workers = workers_of(clients);
@@ -322,6 +332,7 @@ static const struct clients_ops clients_ops = {
     .step = take_step,
     .extend = extend,
     .cancel = cancel,
+    .silence = silence,
     .access = begin_access,
     .accessed = end_access,
     .set_lease = no_lease,

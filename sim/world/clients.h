@@ -17,6 +17,7 @@ struct request {
     enum operation op; /* of its attempt under way, that sends it */
     struct command command;
     struct opaque opaque; /* of a foreign program: then `command` says nothing; else name is "" */
+    bool is_silent;       /* sent on a connection that is half-open */
 };
 
 static inline unsigned channel_bit(int server, int lane)
@@ -30,8 +31,9 @@ struct step_result {
     struct request requests[OUTBOX_MAX]; /* in order */
     unsigned left; /* bits of channel_bit(): it has ended these connections itself, and waits for
                       nothing on them any more. Before the requests */
-    bool has_returned; /* an operation ended: RETURN event */
-    enum operation op; /* with has_returned, is_stranded: which operation */
+    unsigned left_silent; /* the same, of those that were half-open */
+    bool has_returned;    /* an operation ended: RETURN event */
+    enum operation op;    /* with has_returned, is_stranded: which operation */
     enum result result;
     bool has_noticed_loss; /* NOTICE event */
     bool has_exited;       /* it is gone by itself: PHASE_DEAD from here on, and no requests */
@@ -72,6 +74,10 @@ struct clients_ops {
     /* Tells it that its acquire is cancelled, only in PHASE_ACQUIRING: the step that this leads to.
      * NULL: such clients cannot be told. */
     enum fail (*cancel)(struct clients *, int client, struct step_result *, struct failure *);
+    /* Its connections to that server are half-open from here on: what that leaves it waiting for.
+     * FAIL_UNKNOWN: it has none. NULL: such clients have no connections of their own. */
+    enum fail (*silence)(struct clients *, int client, int server, struct step_result *,
+                         struct failure *);
     /* What its critical section asks of the first server, for CHOICE_WRITE, READ_COUNTER,
      * WRITE_COUNTER; and how that ended. Only in PHASE_HOLDING; not before an earlier one ended. */
     struct request (*access)(struct clients *, int client, enum choice_kind);

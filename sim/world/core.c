@@ -190,6 +190,9 @@ static enum fail core_can(struct world *world, enum choice_kind kind, struct fai
     if (kind == CHOICE_CANCEL && !core->clients->ops->cancel)
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "nobody cancels a scheme's acquire: it tries once");
+    if (kind == CHOICE_HALF_OPEN && !core->clients->ops->silence)
+        return failure_set(failure, FAIL_NOT_APPLICABLE,
+                           "a scheme has no connections and no time-outs of its own");
     return ops_of(core)->can ? ops_of(core)->can(core->backend, kind, failure) : FAIL_NONE;
 }
 
@@ -267,8 +270,7 @@ static void core_free(struct world *world)
 {
     struct core *core = (struct core *)world;
     for (int client = 0; client < core->run->clients; client++)
-        for (int server = 0; server < core->run->servers; server++)
-            core_break_all(core, client, server);
+        core_bury(core, client);
     core->clients->ops->free(core->clients);
     ops_of(core)->free(core->backend);
     free(core);

@@ -22,6 +22,7 @@ static void send_request(struct core *core, int client, const struct request *re
                                     .lane = request->lane,
                                     .command = request->command,
                                     .opaque = request->opaque,
+                                    .is_silent = request->is_silent,
                                     .op = request->op,
                                     .attempt = view.attempt,
                                     .token = view.token,
@@ -29,15 +30,18 @@ static void send_request(struct core *core, int client, const struct request *re
     core_send(core, &message);
 }
 
-/* Writes what the client's step led to, and sends its requests. */
-static void take_step(struct core *core, int client, const struct step_result *step)
+void core_take_step(struct core *core, int client, const struct step_result *step)
 {
     struct step_event events[STEP_EVENTS_MAX];
     int count = step_events(step, events);
-    for (int server = 0; server < SERVERS_MAX && step->left; server++)
-        for (int lane = 0; lane < LANE_COUNT; lane++)
+    const unsigned left = step->left | step->left_silent;
+    for (int server = 0; server < SERVERS_MAX && left; server++)
+        for (int lane = 0; lane < LANE_COUNT; lane++) {
             if (step->left & channel_bit(server, lane))
                 core_leave_by_itself(core, client, server, lane);
+            if (step->left_silent & channel_bit(server, lane))
+                core_leave_silent(core, client, server, lane);
+        }
     for (int i = 0; i < count; i++) {
         const struct step_event *event = &events[i];
         if (event->kind == EVENT_SEND)
@@ -73,7 +77,7 @@ void core_notify(struct core *core, const struct message *message, enum moment_k
         return;
     }
     make_step(core, message->client, kind, message, &step);
-    take_step(core, message->client, &step);
+    core_take_step(core, message->client, &step);
 }
 
 /* --- choices --- */
@@ -93,7 +97,7 @@ static enum fail choose_acquire(struct core *core, const struct choice *choice,
         return FAIL_UNKNOWN;
     make_step(core, choice->client, MOMENT_START, NULL, &step);
     core_write_operation(core, EVENT_CALL, choice->client, OP_ACQUIRE, RESULT_NONE);
-    take_step(core, choice->client, &step);
+    core_take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
@@ -116,7 +120,7 @@ static enum fail choose_release(struct core *core, const struct choice *choice,
         return FAIL_UNKNOWN;
     core_write_operation(core, EVENT_CALL, choice->client, OP_RELEASE, RESULT_NONE);
     make_step(core, choice->client, MOMENT_RELEASE, NULL, &step);
-    take_step(core, choice->client, &step);
+    core_take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
@@ -130,7 +134,7 @@ static enum fail choose_extend(struct core *core, const struct choice *choice,
     core_write_operation(core, EVENT_CALL, choice->client, OP_EXTEND, RESULT_NONE);
     if (core->clients->ops->extend(core->clients, choice->client, &step, &why) && !core->error.code)
         core->error = why;
-    take_step(core, choice->client, &step);
+    core_take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
@@ -147,7 +151,7 @@ static enum fail choose_cancel(struct core *core, const struct choice *choice,
     core_write(core, &cancelled);
     if (core->clients->ops->cancel(core->clients, choice->client, &step, &why) && !core->error.code)
         core->error = why;
-    take_step(core, choice->client, &step);
+    core_take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
@@ -174,7 +178,7 @@ static enum fail choose_wake(struct core *core, const struct choice *choice,
     struct event rings = core_client_event(core, EVENT_WAKE, choice->client);
     core_write(core, &rings);
     make_step(core, choice->client, MOMENT_WAKE, NULL, &step);
-    take_step(core, choice->client, &step);
+    core_take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 

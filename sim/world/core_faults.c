@@ -46,7 +46,8 @@ static enum fail choose_give_up(struct core *core, const struct choice *choice,
         found->is_abandoned = true;
     else
         core_remove(core, found);
-    if (message.state == MESSAGE_REQUEST && message_is_held(&message, core->reach[message.server]))
+    if (message.is_silent || (message.state == MESSAGE_REQUEST &&
+                              message_is_held(&message, core->reach[message.server])))
         core_break(core, &message);
     core_notify(core, &message, is_void ? MOMENT_LOST : MOMENT_TIMEOUT);
     return FAIL_NONE;
@@ -112,6 +113,23 @@ static enum fail choose_crash(struct core *core, const struct choice *choice,
     write_fault(core, choice, NULL);
     core->clients->ops->crash(core->clients, choice->client);
     core_bury(core, choice->client);
+    return FAIL_NONE;
+}
+
+/* The event comes first, as what it leads to may be that the client waits for ever. */
+static enum fail choose_half_open(struct core *core, const struct choice *choice,
+                                  struct failure *failure)
+{
+    struct step_result step = {0};
+    if (core_view(core, choice->client).phase == PHASE_DEAD)
+        return failure_set(failure, FAIL_UNKNOWN, "%s is dead", core->run->names[choice->client]);
+    enum fail fail =
+        core->clients->ops->silence(core->clients, choice->client, choice->server, &step, failure);
+    if (fail)
+        return fail;
+    core_silence(core, choice->client, choice->server);
+    write_fault(core, choice, NULL);
+    core_take_step(core, choice->client, &step);
     return FAIL_NONE;
 }
 
@@ -378,6 +396,7 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_DUPLICATE] = choose_duplicate,
         [CHOICE_ANSWER_ERROR] = choose_answer_error,
         [CHOICE_CRASH] = choose_crash,
+        [CHOICE_HALF_OPEN] = choose_half_open,
         [CHOICE_CLIENT_CLOCK] = choose_client_clock,
         [CHOICE_SERVER_CLOCK] = choose_server_clock,
         [CHOICE_CLIENT_DRIFT] = choose_client_drift,

@@ -126,9 +126,30 @@ static void fail_to_carry(struct core *core, struct message *message)
                &why);
 }
 
+/* On the half-open connection that its channel had; nobody but its client has it any more. */
+static void send_silent(struct core *core, const struct message *request)
+{
+    struct core_slot *slot = slot_of(core, request);
+    int connection = CONNECTION_NONE;
+    for (int i = 0; i < slot->messages_count; i++)
+        if (slot->messages[i].is_silent && slot->messages[i].server == request->server &&
+            slot->messages[i].lane == request->lane)
+            connection = slot->messages[i].connection;
+    if (connection == CONNECTION_NONE)
+        connection = free_connection(slot);
+    const struct message *sent = add(slot, request, connection);
+    struct event event = core_message_event(core, EVENT_SEND, sent);
+    core_write(core, &event);
+    carry(core, sent);
+}
+
 void core_send(struct core *core, const struct message *request)
 {
     struct core_slot *slot = slot_of(core, request);
+    if (request->is_silent) {
+        send_silent(core, request);
+        return;
+    }
     int *channel = &slot->channels[request->server][request->lane];
     const bool is_refused = core->reach[request->server] == REACH_REFUSED;
     if (*channel == CONNECTION_NONE && !is_refused)
@@ -217,6 +238,39 @@ void core_leave_by_itself(struct core *core, int client, int server, int lane)
     }
 }
 
+/* --- silent --- */
+
+/* What it gave up on before is on its way in the network, and what its critical section asks for is
+ * on a connection of its own: these stay as they are. */
+void core_silence(struct core *core, int client, int server)
+{
+    struct core_slot *slot = &core->slots[client];
+    for (int i = 0; i < slot->messages_count; i++) {
+        struct message *message = &slot->messages[i];
+        if (message->server == server && !message->is_abandoned && message->state != MESSAGE_VOID &&
+            message->op != OP_ACCESS)
+            message->is_silent = true;
+    }
+    for (int lane = 0; lane < LANE_COUNT; lane++)
+        slot->channels[server][lane] = CONNECTION_NONE;
+}
+
+void core_leave_silent(struct core *core, int client, int server, int lane)
+{
+    struct core_slot *slot = &core->slots[client];
+    for (int i = 0; i < slot->messages_count;) {
+        struct message *message = &slot->messages[i];
+        if (!message->is_silent || message->server != server || message->lane != (enum lane)lane) {
+            i++;
+            continue;
+        }
+        struct event event = core_message_event(core, EVENT_FAULT, message);
+        event.fault = FAULT_GIVE_UP;
+        core_write(core, &event);
+        core_remove(core, message);
+    }
+}
+
 /* --- broken --- */
 
 static void break_connection(struct core *core, int client, int connection)
@@ -274,7 +328,8 @@ void core_break_all(struct core *core, int client, int server)
             break_connection(core, client, slot->channels[server][lane]);
     for (int i = 0; i < slot->messages_count;) {
         const struct message *message = &slot->messages[i];
-        if (message->server == server && message->connection != CONNECTION_NONE) {
+        if (message->server == server && message->connection != CONNECTION_NONE &&
+            !message->is_silent) {
             core_break(core, message);
             i = 0; /* those behind it have moved */
         } else {
@@ -285,7 +340,10 @@ void core_break_all(struct core *core, int client, int server)
 
 void core_bury(struct core *core, int client)
 {
+    struct core_slot *slot = &core->slots[client];
+    for (int i = 0; i < slot->messages_count; i++)
+        slot->messages[i].is_silent = false; /* nobody is left who does not hear of it */
     for (int server = 0; server < core->run->servers; server++)
         core_break_all(core, client, server);
-    core->slots[client].messages_count = 0;
+    slot->messages_count = 0;
 }

@@ -44,6 +44,8 @@ void core_write_operation(struct core *core, enum event_kind kind, int client, e
 
 /* --- core_clients.c: the client's side of a choice --- */
 struct client_view core_view(const struct core *core, int client);
+/* Writes what a step of the client led to, and sends its requests. */
+void core_take_step(struct core *core, int client, const struct step_result *step);
 /* Tells the client how a message ended (a reply, a time-out, a lost connection), and takes its
  * step. The message is borrowed: no part of the core's list. */
 void core_notify(struct core *core, const struct message *message, enum moment_kind kind);
@@ -72,6 +74,11 @@ void core_remove(struct core *core, struct message *message);
 void core_leave(struct core *core, const struct message *message);
 /* The same, by the client's own doing, behind a step of it: it gives up on each of them. */
 void core_leave_by_itself(struct core *core, int client, int server, int lane);
+/* The client's connections to the server are half-open from here on: what is on them is silent, and
+ * its channels use other ones. */
+void core_silence(struct core *core, int client, int server);
+/* It gives up on what is silent, by its own doing. */
+void core_leave_silent(struct core *core, int client, int server, int lane);
 /* The message's connection breaks: what is on it becomes void, what nobody waits for is gone. */
 void core_break(struct core *core, const struct message *message);
 /* How many connections clients have to a server. */

@@ -9,6 +9,8 @@
 
 /* Has this scheme anything that it could strike? If not, a search with it is one without. */
 bool fault_is_applicable(enum fault fault, const struct scheme *scheme);
+/* Why it strikes no scheme, but workers; NULL: it does. */
+const char *fault_not_of_schemes(enum fault fault);
 
 /* The choices that it becomes in a schedule, in order; returns how many, none for a pause. */
 enum { FAULT_CHOICES_MAX = 3 };

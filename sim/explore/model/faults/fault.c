@@ -71,7 +71,12 @@ int fault_becomes(enum fault fault, enum choice_kind *choices)
 bool fault_is_applicable(enum fault fault, const struct scheme *scheme)
 {
     const struct fault_kind *kind = fault_kind(fault);
-    return !kind->is_applicable || kind->is_applicable(scheme);
+    return !kind->not_of_schemes && (!kind->is_applicable || kind->is_applicable(scheme));
+}
+
+const char *fault_not_of_schemes(enum fault fault)
+{
+    return fault_kind(fault)->not_of_schemes;
 }
 
 void fault_prepare(struct config *config, const struct explore_options *options)

@@ -21,6 +21,7 @@ struct fault_kind {
     void (*list_server)(struct server_action_list *list);
     /* Has this scheme anything to strike? NULL: always. */
     bool (*is_applicable)(const struct scheme *scheme);
+    const char *not_of_schemes; /* why it strikes only workers; NULL: schemes, too */
     /* Before a search that lets it strike so many times: what else it needs. NULL: nothing. */
     void (*prepare)(struct config *config, int times);
     /* Does it strike a reply on its way? */

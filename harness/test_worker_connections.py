@@ -1,0 +1,182 @@
+"""Connections of workers: that fall silent, that are refused, that end with commands on their way. Who breaks by it, and who lives with it."""
+
+import json
+import shlex
+
+import pytest
+from conftest import ROOT
+from workers import EXAMPLES, PYTHON, needs_redis_py
+
+# A scheme of the table as a worker, over a socket of its own; a connection that failed is closed, and the next command dials anew.
+OWN = """
+import sys
+import picklock_worker
+
+sys.path.insert(0, {tests!r})
+import scheme_worker
+from scheme_worker import Connection, Set{lock}
+
+Connection.timeout = {timeout}
+
+
+class Worker(Set{lock}):
+    {more}
+
+
+picklock_worker.run(Worker)
+"""
+CAREFUL, PLAIN_DELETE = "NxPxCad", "NxExDel"
+
+
+@pytest.fixture
+def own(tmp_path):
+    def write(lock=CAREFUL, timeout=None, more="pass"):
+        path = tmp_path / "my_lock.py"
+        path.write_text(OWN.format(tests=str(ROOT / "sim" / "test"), lock=lock, timeout=timeout, more=more))
+        return f"{PYTHON} {shlex.quote(str(path))}"
+
+    return write
+
+
+def violated(row):
+    return {one["property"]: one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
+
+
+@pytest.fixture
+def searched(picklock, tmp_path):
+    """(what ran, {fault: {property: cause}} of what is violated)"""
+
+    def search(worker, faults, *more):
+        path = tmp_path / "results.json"
+        ran = picklock("explore", "--worker", worker, "--search", "random", "--clients", 2, "--rounds", 1, "--fault", faults, "--json", path,
+                       "--out", tmp_path / "out", *more)
+        rows = json.loads(path.read_text())["results"]
+        assert all(row["trouble"] is None for row in rows), ran
+        return ran, {row["fault"]: violated(row) for row in rows}
+
+    return search
+
+
+def played(picklock, tmp_path, worker, name):
+    ran = picklock("run", "--worker", worker, f"scenarios/{name}.yaml", "--json", tmp_path / "results.json")
+    [row] = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert row["trouble"] is None, ran
+    return ran, row, violated(row)
+
+
+# --- half-open ---
+
+def test_who_waits_without_a_time_out_waits_for_ever_where_a_connection_falls_silent(own, searched):
+    ran, found = searched(own(), "none,half-open", "--runs", 12)
+    assert found["none"] == {} and found["half-open"].pop("progress") == "endless-wait", ran
+    assert set(found["half-open"].values()) <= {"leftover"}, ran
+    assert "connections to server 1 fall silent" in ran.out or ran.status == 1, ran
+
+
+def test_who_has_a_time_out_gives_up_and_dials_anew(own, searched, tmp_path):
+    """What was executed and never answered leaves a key, as a lost reply does; what was sent into silence is never executed."""
+    ran, found = searched(own(timeout=1), "half-open", "--runs", 60, "--seed", 2)
+    assert found["half-open"].pop("no-orphan") == "leftover" and set(found["half-open"].values()) <= {"leftover"}, ran
+    [path] = (tmp_path / "out" / "latest" / "histories").glob("*no-orphan*")
+    told = [json.loads(line) for line in path.read_text().splitlines()[1:-1]]
+    faults = [(line["fault"], line["client"]) for line in told if line["kind"] == "fault"]
+    assert [name for name, _ in faults] == ["half-open", "give-up"] and len({who for _, who in faults}) == 1, told
+
+
+def test_a_schedule_with_a_silent_connection_is_replayed_and_followed(picklock, own, searched, tmp_path):
+    searched(own(), "half-open", "--runs", 12)
+    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*progress*")
+    assert "'s connections to server 1 fall silent\n" in path.read_text()
+    again = picklock("replay", path, "--worker", own())
+    assert again.status == 1 and "progress is violated (endless-wait)" in again.out, again
+    mended = picklock("replay", path, "--worker", own(timeout=1))
+    assert mended.status == 0 and "held: progress is not violated" in " ".join(mended.out.split()), mended
+
+
+@pytest.mark.parametrize("timeout, wrong", [(None, {"progress": "endless-wait"}), (1, {})])
+def test_a_release_that_is_sent_into_silence(picklock, own, tmp_path, timeout, wrong):
+    ran, row, found = played(picklock, tmp_path, own(timeout=timeout), "half-open")
+    assert found == wrong, ran
+    assert {one["property"]: one["verdict"] for one in row["properties"]}["mutual-exclusion"] == "holds", ran
+
+
+@needs_redis_py
+@pytest.mark.parametrize("options, waits", [("", True), (", socket_timeout=1", False)])
+def test_redis_py_has_no_time_out_where_nobody_gives_it_one(tmp_path, searched, options, waits):
+    path, text = tmp_path / "my_lock.py", (EXAMPLES / "redis_py_lock.py").read_text()
+    assert text.count("port=port)") == 1
+    path.write_text(text.replace("port=port)", f"port=port{options})"))
+    ran, found = searched(f"{PYTHON} {shlex.quote(str(path))}", "half-open", "--runs", 12)
+    assert (found["half-open"].get("progress") == "endless-wait") == waits, ran
+
+
+def test_a_handshake_is_not_answered_either(own, searched):
+    """Such commands are not held, and are no messages; silent is silent."""
+    more = 'release = lambda self: self.redis("CLIENT", "ID") and super().release()'
+    ran, found = searched(own(more=more), "half-open", "--runs", 16)
+    assert found["half-open"]["progress"] == "endless-wait", ran
+
+
+def test_the_end_of_a_server_is_not_heard_on_a_silent_connection(own, searched, tmp_path):
+    """It restarts, or ends all connections, and who waits for an answer of it still waits."""
+    ran, found = searched(own(), "half-open+client-kill,half-open+restart-aof", "--runs", 8)
+    assert [one["progress"] for one in found.values()] == ["endless-wait"] * 2, ran
+    assert "busy" not in ran.out and "unknown (" not in ran.out.split("cells:")[0], ran
+
+
+def test_by_asking_it_is_refused_by_name(picklock, own):
+    ran = picklock("explore", "--worker", own(), "--fault", "half-open")
+    assert ran.status == 64 and "half-open does not apply to a worker: connections that fall silent are not decided by asking" in ran.err, ran
+
+
+# --- refused, and ended with commands on their way ---
+
+RETRIES = """
+    def release(self):
+        try:
+            return super().release()
+        except OSError:
+            return super().release()
+"""
+
+
+def test_a_release_that_is_refused_is_no_release(own, searched):
+    """Who says that it has released, whatever came of it, leaves a key without being told; who says that it failed is told."""
+    lies = "def release(self):\n        try:\n            return super().release()\n        except OSError:\n            return True"
+    ran, found = searched(own(more=lies), "none,refusing-server", "--runs", 60)
+    assert found["none"] == {} and found["refusing-server"]["no-orphan"] == "untrue-answer", ran
+    ran, found = searched(own(), "refusing-server", "--runs", 60)
+    assert set(found["refusing-server"].values()) <= {"leftover", "overrun"}, ran
+
+
+def test_a_plain_delete_that_is_tried_again_where_its_connection_ended(own, searched):
+    """The first was executed, its answer lost with its connection; the second one deletes another client's lock."""
+    ran, found = searched(own(PLAIN_DELETE, more=RETRIES), "none,client-kill", "--runs", 120, "--seed", 4)
+    assert found["none"] == {} and found["client-kill"]["release-own"] == "unlock-bug", ran
+    ran, found = searched(own(more=RETRIES), "client-kill", "--runs", 60, "--seed", 4)
+    assert set(found["client-kill"].values()) <= {"leftover", "untrue-answer"} and "release-own" not in found["client-kill"], ran
+
+
+PIPELINE = """
+    def take(self):
+        try:
+            self.redis.connect()
+            self.redis.send(("SETNX", self.key, self.token))
+            self.redis.send(("PEXPIRE", self.key, self.ms))
+            return [self.redis.reply(), self.redis.reply()][0] == 1
+        except OSError:
+            self.redis.close()
+            raise
+"""
+
+
+@pytest.mark.parametrize("fault", ["client-kill", "half-open"])
+def test_a_reset_inside_a_pipeline(own, searched, tmp_path, fault):
+    """The first command of two that were sent at once is executed, and the second never comes: a key that never goes. In one command it has an end."""
+    ran, found = searched(own(PLAIN_DELETE, timeout=1, more=PIPELINE), f"none,{fault}", "--runs", 60)
+    assert "always-expires" not in found["none"] and found[fault]["always-expires"] == "no-expiry", ran
+    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*always-expires*")
+    lines = path.read_text().split("---\n")[1].splitlines()
+    assert sum("reaches" in line for line in lines if "SETNX" in line) == 1 and not any("PEXPIRE reaches" in line for line in lines), lines
+    ran, found = searched(own(PLAIN_DELETE, timeout=1), fault, "--runs", 30)
+    assert "always-expires" not in found[fault], ran
