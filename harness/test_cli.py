@@ -334,6 +334,7 @@ def test_one_is_not_many(tmp_path):
 PROCESS_FAULTS = {"stopped-server": "no server was stopped", "restart-empty": "no server came back empty",
                   "restart-aof": "no server came back with its keys", "restart-old": "no server came back with a snapshot",
                   "failover": "no server failed over", "evict": "no server evicted a key of a lock",
+                  "sentinel-failover": "no sentinel promoted a replica",
                   "flush-scripts": "no server forgot its scripts", "server-clock": "no server's clock jumped"}
 
 

@@ -158,9 +158,12 @@ static void strikes(struct load_timer *timer)
         return;
     }
     stress->is_striking = true;
+    stress->live->servers.meanwhile = stress_meanwhile;
+    stress->live->servers.meanwhile_context = stress;
     queue->due = SERVER_STRIKE_NONE;
     const bool is_over = !due || stress->is_ending;
     queue->reach = is_over ? REACH_OPEN : strike(queue, due);
+    stress->live->servers.meanwhile = NULL;
     queue->is_striking = stress->is_striking = false;
     load_requests_pump(stress, queue->server);
 }

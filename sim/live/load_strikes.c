@@ -134,6 +134,14 @@ static enum fail fails_over(struct queue *queue, bool *is_struck, struct failure
     return replaces(queue, servers_failover, FAULT_FAILOVER, failure);
 }
 
+/* In step: a sentinel promotes no replica that it does not see in good health. */
+static enum fail fails_over_by_sentinel(struct queue *queue, bool *is_struck,
+                                        struct failure *failure)
+{
+    (void)is_struck;
+    return replaces(queue, servers_failover_by_sentinel, FAULT_SENTINEL, failure);
+}
+
 static enum fail flushes_scripts(struct queue *queue, bool *is_struck, struct failure *failure)
 {
     (void)is_struck;
@@ -211,6 +219,7 @@ static const struct {
     [SERVER_STRIKE_EVICT] = {.strike = evicts},
     [SERVER_STRIKE_FLUSH_SCRIPTS] = {.strike = flushes_scripts},
     [SERVER_STRIKE_SERVER_CLOCK] = {.strike = steps_clock},
+    [SERVER_STRIKE_SENTINEL] = {.strike = fails_over_by_sentinel},
 };
 
 bool load_strike_is_first(const struct queue *queue, enum server_strike strike)

@@ -141,6 +141,7 @@ static enum fail wait_until(struct servers *servers, struct server *server, look
     enum fail fail = look(server, &is_so, failure);
     while (!fail && !is_so) {
         (void)uv_run(servers->loop, UV_RUN_ONCE);
+        servers_meanwhile(servers);
         fail = servers_check(servers, failure);
         if (!fail)
             fail = look(server, &is_so, failure);

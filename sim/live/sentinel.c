@@ -107,6 +107,7 @@ static enum fail wait_until(const struct vigil *vigil, look_at_sentinel *look, c
     enum fail fail = look(vigil, &is_so, failure);
     while (!fail && !is_so) {
         (void)uv_run(vigil->servers->loop, UV_RUN_ONCE);
+        servers_meanwhile(vigil->servers);
         fail = process_check(vigil->sentinel, failure);
         if (!fail)
             fail = look(vigil, &is_so, failure);

@@ -49,8 +49,11 @@ struct cluster {
 };
 
 struct servers {
-    uv_loop_t *loop;    /* borrowed */
-    uv_timer_t *tick;   /* borrowed: wakes the loop while somebody waits */
+    uv_loop_t *loop;                  /* borrowed */
+    uv_timer_t *tick;                 /* borrowed: wakes the loop while somebody waits */
+    void (*meanwhile)(void *context); /* called while a replica, or a sentinel, is waited for;
+                                         NULL: nothing else goes on */
+    void *meanwhile_context;
     uv_fs_event_t *log; /* of a replica that is waited for: wakes the loop, too */
     int started;        /* processes so far: each has a folder of its own */
     const char *program;
@@ -79,6 +82,13 @@ struct servers {
 enum fail servers_open(struct servers *servers, const struct live_options *options,
                        const char *prefix, uv_loop_t *loop, uv_timer_t *tick,
                        struct failure *failure);
+
+/* The loop has turned while somebody waits for a replica, or a sentinel. */
+static inline void servers_meanwhile(const struct servers *servers)
+{
+    if (servers->meanwhile)
+        servers->meanwhile(servers->meanwhile_context);
+}
 
 /* Stops what was started. feed proxies close on the loop: run it until it is empty. */
 void servers_close(struct servers *servers);

@@ -79,6 +79,11 @@ static void ring_timers(struct stress *stress)
     }
 }
 
+void stress_meanwhile(void *context)
+{
+    ring_timers(context);
+}
+
 /* What clients and proxies have for each other goes on before anybody waits. */
 static void move(struct stress *stress)
 {
@@ -280,7 +285,8 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
     assert(!stress_can(stress->live, options, failure));
-    const bool wants_replica = (options->scheme->needs_replica || options->failover_ppm) &&
+    const bool wants_replica = (options->scheme->needs_replica || options->failover_ppm ||
+                                options->sentinel_failover_ppm) &&
                                !stress->live->servers.is_foreign;
     if (!stress->live->wakeup.is_open &&
         wakeup_open(&stress->live->wakeup, &stress->live->loop, failure))

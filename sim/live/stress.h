@@ -149,6 +149,8 @@ int64_t stress_now_us(const struct stress *stress);
 struct event stress_event(struct stress *stress, enum event_kind kind,
                           const struct load_client *load_client, int server);
 void stress_write(struct stress *stress, struct event *event);
+/* Clients live on while a strike runs the loop. context: the stress. */
+void stress_meanwhile(void *context);
 void stress_timer(struct stress *stress, struct load_timer *timer, int64_t in_us);
 /* The n-th draw of a client for one kind of fault: 0 .. 999999, and a second number. */
 enum draw {

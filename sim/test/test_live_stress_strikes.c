@@ -128,10 +128,12 @@ static void scripts_that_are_forgotten_leave_keys_behind(void **state)
 {
     (void)state;
     static const enum server_strike rows[] = {SERVER_STRIKE_FLUSH_SCRIPTS,
-                                              SERVER_STRIKE_RESTART_AOF};
+                                              SERVER_STRIKE_RESTART_AOF, SERVER_STRIKE_SENTINEL};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct stress_options options = quick_work("set-nx-px-evalsha");
         assert_false(is_violated(&options, PROPERTY_NO_ORPHAN));
+        if (rows[i] == SERVER_STRIKE_SENTINEL)
+            options.duration_us = 3 * SECOND_US; /* it notices, and elects itself */
         *rate_of(&options, rows[i]) = 10000;
         bool is_found = false;
         for (int j = 0; j < RUNS_MAX && !is_found; j++)
@@ -158,6 +160,7 @@ static void safe_locks_survive_what_strikes_the_process(void **state)
                 {SERVER_STRIKE_RESTART_AOF, "set-nx-px-cad", 1},
                 {SERVER_STRIKE_RESTART_OLD, "redlock", 3},
                 {SERVER_STRIKE_FAILOVER, "set-nx-px-wait", 1},
+                {SERVER_STRIKE_SENTINEL, "set-nx-px-cad", 1},
                 {SERVER_STRIKE_FLUSH_SCRIPTS, "set-nx-px-cad", 1},
                 {SERVER_STRIKE_SERVER_CLOCK, "redlock", 3}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -167,6 +170,8 @@ static void safe_locks_survive_what_strikes_the_process(void **state)
             options.servers = rows[i].servers;
             options.is_direct = is_direct;
             options.stopped_server_us = options.restart_old_us = options.failover_us = 20000;
+            if (rows[i].strike == SERVER_STRIKE_SENTINEL)
+                options.duration_us = 3 * SECOND_US; /* it notices, and elects itself */
             *rate_of(&options, rows[i].strike) = 5000;
             survives(&options, row->choice, row->struck);
         }
