@@ -5,13 +5,14 @@ import contextlib
 import http.client
 import json
 import os
+import resource
 import socket
 import subprocess
 import threading
 import time
 
 import pytest
-from conftest import BUILD, PATIENCE_S, connect, read_all, run, until
+from conftest import BUILD, PATIENCE_S, PICKLOCK, connect, read_all, run, until
 from toxics import api, echo, own, said, shared, toxiproxy  # noqa: F401 (fixtures among them)
 
 NPM = BUILD / "workers" / "node_modules"
@@ -454,3 +455,18 @@ def test_who_is_connected_and_says_nothing_keeps_nobody_out(own, echo):
         speaker.request("GET", "/proxies")
         assert list(json.loads(speaker.getresponse().read())) == ["p"]
     until(lambda: own.descriptors() < 100, "they are gone")
+
+
+def test_nor_where_few_files_may_be_open(tmp_path):
+    process = subprocess.Popen([PICKLOCK, "proxy", "--toxiproxy-api", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)))
+    port = int(process.stdout.readline())
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S))
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S / 4)  # sooner than idle ones end by themselves
+        stack.callback(client.close)
+        client.request("GET", "/version")
+        assert client.getresponse().read()
+    process.terminate()
+    assert "more than 51 connections to the interface" in process.communicate(timeout=PATIENCE_S)[1] and process.returncode == 0

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 enum {
     CONNECTIONS_MAX = 1000, /* of clients of the interface; of more the longest idle is ended */
-    LEAVING_MAX = 100,      /* so many beside them may be on their way out */
+    FILES_A_CONNECTION = 4, /* of the open files that there may be it takes at most a quarter */
+    LEAVING_PARTS = 10,     /* beside them a tenth of so many may be on their way out */
     IDLE_S = 60,
 };
 
@@ -33,8 +35,8 @@ struct http {
     int handles;
     uint64_t requests;
     struct http_client clients; /* the ring's end: behind it stands the longest idle */
-    int clients_count;
-    bool has_told;
+    int clients_count, clients_max;
+    bool has_told, has_room; /* one has left: whoever waits to be let in can be */
 };
 
 /* --- who is connected --- */
@@ -62,13 +64,19 @@ static void make_room(struct http *http)
 {
     struct collection *collection = http->collection;
     struct http_client *idle = http->clients.behind;
-    if (http->clients_count <= CONNECTIONS_MAX)
+    if (http->clients_count <= http->clients_max)
         return;
-    if (!http->has_told && collection->notice)
-        collection->notice(collection->context, "more than 1000 connections to the interface: "
-                                                "those that are idle for the longest are ended");
+    if (!http->has_told && collection->notice) {
+        char words[128];
+        (void)snprintf(words, sizeof words,
+                       "more than %d connections to the interface: those that are idle for the "
+                       "longest are ended",
+                       http->clients_max);
+        collection->notice(collection->context, words);
+    }
     http->has_told = true;
     (void)shutdown(idle->descriptor, SHUT_RDWR);
+    http->has_room = true;
     leave(http, idle);
 }
 
@@ -80,6 +88,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         leave(http, client);
         free(client);
+        http->has_room = true;
         return;
     }
     *of_client = client = memory_new(1, sizeof *client);
@@ -210,7 +219,10 @@ static void on_timer(uv_timer_t *timer);
 static void turn(struct http *http)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    MHD_run(http->daemon);
+    do {
+        http->has_room = false;
+        MHD_run(http->daemon);
+    } while (http->has_room);
     if (MHD_get_timeout(http->daemon, &ms) == MHD_YES) {
         int error = uv_timer_start(&http->timer, on_timer, ms, 0);
         assert(!error);
@@ -257,10 +269,20 @@ static struct MHD_Daemon *start(struct http *http, const struct proxy_address *l
         flags, (uint16_t)listen->port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR,
         found->ai_addr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CONNECTIONS_MAX + LEAVING_MAX),
+        on_connection, http, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(http->clients_max + http->clients_max / LEAVING_PARTS + 1),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     freeaddrinfo(found);
     return daemon;
+}
+
+static int room_for_clients(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        limit.rlim_cur / FILES_A_CONNECTION >= CONNECTIONS_MAX)
+        return CONNECTIONS_MAX;
+    return (int)(limit.rlim_cur / FILES_A_CONNECTION) + 1;
 }
 
 enum fail http_new(struct http **made, uv_loop_t *loop, const struct proxy_address *listen,
@@ -269,6 +291,7 @@ enum fail http_new(struct http **made, uv_loop_t *loop, const struct proxy_addre
     struct http *http = memory_new(1, sizeof *http);
     http->collection = collection;
     http->clients.before = http->clients.behind = &http->clients;
+    http->clients_max = room_for_clients();
     http->daemon = start(http, listen);
     if (!http->daemon) {
         free(http);
