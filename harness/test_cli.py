@@ -65,6 +65,7 @@ def test_version():
     (["stress", "--server-drift", "50%", "--redis", "redis://127.0.0.1:1"], 64, "not ours to bend"),
     (["stress", "--flush-all", "1%", "--redis", "redis://127.0.0.1:1"], 64, "would touch more of the server behind the URL"),
     (["stress", "--client-pause", "1%", "--redis", "redis://127.0.0.1:1"], 64, "--client-pause: \"client-pause\" would touch more"),
+    (["explore", "--fault", "slot-begin"], 64, "'slot-begin' is told in histories, and may be a step of a scenario"),
     (["stress", "--worker", "x", "--client-pause", "1%"], 64, "--client-pause does not go with --worker"),
     (["stress", "--worker", "x", "--flush-all", "1%"], 64, "--flush-all does not go with --worker"),
     (["stress", "--client-kill", "1%", "--redis", "redis://127.0.0.1:1"], 64, "would touch more of the server behind the URL"),

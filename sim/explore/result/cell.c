@@ -27,6 +27,12 @@ static enum fail unknown_fault(const char *name, struct failure *failure)
     for (int i = 0; i < FAULT_COUNT; i++)
         names[i] = fault_name((enum fault)i);
     char suggestion[SUGGEST_BYTES];
+    enum fault part;
+    if (fault_read(name, &part) && part >= FAULT_COUNT)
+        return failure_set(failure, FAIL_INPUT,
+                           "'%s' is told in histories, and may be a step of a scenario: it is no "
+                           "fault that is searched for",
+                           name);
     const char *nearest = suggest_nearest(name, names, FAULT_COUNT);
     return failure_set(failure, FAIL_INPUT, "there is no fault '%s'%s", name,
                        suggest_words(nearest, "", suggestion));
