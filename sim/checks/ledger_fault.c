@@ -33,13 +33,30 @@ static void swap_lost(struct ledger *ledger, const struct event *event, int serv
     }
 }
 
-/* It was taken for a loser and is told "granted": it is the owner since its GETSET. */
+/* As its GETSET made it. */
+static struct grant grant_of_swap(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct swap *swap = &client->swap;
+    return (struct grant){.client = event->client,
+                          .attempt = event->attempt,
+                          .sent = swap->sent,
+                          .index = swap->index,
+                          .from_us = swap->from_us,
+                          .time_us = swap->time_us,
+                          .asked_us = NEVER_US,
+                          .until_us = client->call_us + ledger->lease_us + ledger->unit_us,
+                          .lease_us = ledger->lease_us};
+}
+
+/* It was taken for a loser and is told "granted": it is the owner since its GETSET. What has ended
+ * the lock that it was written over has ended its own. */
 static void swap_won(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     const struct swap *swap = &client->swap;
     struct ledger_key *key = &ledger->locks[client->lock].keys[swap->server];
-    struct grant old = key->grant;
+    struct grant old = key->grant, won = grant_of_swap(ledger, event);
     bool is_later_touched = old.is_touched && old.touch.index > swap->index;
     struct change change = {.client = event->client,
                             .attempt = event->attempt,
@@ -52,6 +69,13 @@ static void swap_won(struct ledger *ledger, const struct event *event)
                             .is_clock_struck = client->is_clock_struck,
                             .own_end_us = NEVER_US,
                             .own_ended_by = NOBODY};
+    if (!key->is_present && old.ending != ENDING_NONE && old.ended_index > swap->index) {
+        won.ending = old.ending;
+        won.ended_us = old.ended_us;
+        won.ended_index = old.ended_index;
+        won.by = old.by;
+        client->grants[swap->server] = won;
+    }
     if (!key->is_present || old.ending != ENDING_NONE)
         return;
     bool was_touched = old.is_touched && !is_later_touched &&
@@ -63,17 +87,9 @@ static void swap_won(struct ledger *ledger, const struct event *event)
     then.time_us = swap->time_us;
     ledger_end(ledger, &then, client->lock, swap->server, ENDING_TAKEN, swap->time_us);
     key->is_present = true;
-    key->grant = (struct grant){.client = event->client,
-                                .attempt = event->attempt,
-                                .sent = change.sent,
-                                .index = swap->index,
-                                .from_us = swap->from_us,
-                                .time_us = swap->time_us,
-                                .asked_us = NEVER_US,
-                                .until_us = client->call_us + ledger->lease_us + ledger->unit_us,
-                                .lease_us = ledger->lease_us,
-                                .is_touched = is_later_touched,
-                                .touch = old.touch};
+    key->grant = won;
+    key->grant.is_touched = is_later_touched;
+    key->grant.touch = old.touch;
     client->owned++;
     client->owned_index = swap->index;
     client->owned_us = swap->time_us;

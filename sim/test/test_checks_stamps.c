@@ -166,6 +166,28 @@ static void a_getset_that_wins_against_the_odds_is_corrected_at_its_return(void 
     story_free(story);
 }
 
+/* C's clock is ahead, so that it takes B's new stamp for a dead one; A deletes what is there before
+ * C is told. That is no untrue answer: its stamp was there. */
+static void a_getset_that_won_was_granted_though_its_stamp_is_gone(void **state)
+{
+    struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+    int64_t dead, mine, yours;
+    (void)state;
+    dead = stamps_first(story, A);
+    at(story, 3500);
+    mine = looks(story, B, dead);
+    yours = looks(story, C, dead);
+    swaps(story, B, mine, dead);
+    swaps(story, C, yours + 4, mine);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    deletes(story, A, 1);
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_holds(story, PROPERTY_TRUTHFUL);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    story_free(story);
+}
+
 static void a_loser_over_a_dead_stamp_overwrites_nobody(void **state)
 {
     struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
@@ -321,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_takeover_of_a_slow_holders_stamp_is_an_overrun),
         cmocka_unit_test(a_stalled_losers_older_stamp_lets_a_third_client_in),
         cmocka_unit_test(a_getset_that_wins_against_the_odds_is_corrected_at_its_return),
+        cmocka_unit_test(a_getset_that_won_was_granted_though_its_stamp_is_gone),
         cmocka_unit_test(a_takers_wrong_clock_is_named),
         cmocka_unit_test(an_owners_wrong_clock_is_named),
         cmocka_unit_test(a_lost_getset_is_remembered_against_its_client),
