@@ -89,7 +89,10 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
 
 static enum fail learn_token(struct asking *asking, struct failure *failure)
 {
-    if (worker_asker_learn(&asking->worker, failure))
+    if (worker_asker_learn(&asking->worker, failure) ||
+        worker_asker_attempt(&asking->worker, failure) ||
+        server_asker_learn_key(&asking->server, failure) ||
+        seat_reset(&asking->worker, &asking->worker.seat, failure))
         return failure->code;
     asking->server.own = asking->worker.sample;
     asking->server.other = token_unlike(&asking->server.own);

@@ -104,9 +104,18 @@ static enum fail look_at_command(struct worker_asker *asker, struct seat *second
     return FAIL_NONE;
 }
 
+enum { COMMANDS_MAX = 8 };
+
+enum fail worker_asker_attempt(struct worker_asker *asker, struct failure *failure)
+{
+    struct seen_command *seen = memory_new(1, sizeof *seen);
+    const enum fail fail = see(asker, &asker->seat, COMMANDS_MAX, seen, failure);
+    free(seen);
+    return fail;
+}
+
 enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure)
 {
-    enum { COMMANDS_MAX = 8 };
     struct seen_command *seen = memory_new(SEEN_COUNT, sizeof *seen);
     struct seat second = {.session = asker->seat.session, .client = 1, .is_new = true};
     enum fail fail = FAIL_NONE;

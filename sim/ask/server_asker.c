@@ -19,6 +19,7 @@ void server_asker_init(struct server_asker *asker, struct phrasebook *book, cons
     intern_init(&asker->questions);
     intern_init(&asker->forms);
     intern_init(&asker->others);
+    (void)snprintf(asker->told, sizeof asker->told, "%s", key);
     (void)snprintf(asker->key, sizeof asker->key, "%s", key);
 }
 
@@ -156,22 +157,25 @@ static enum fail give_command(struct server_asker *asker, uint32_t command,
 
 /* --- the keys behind it --- */
 
-/* A library may put something before or behind the name that it was told. */
-static void learn_key(struct server_asker *asker, const redisReply *names)
+static enum fail learn_key(struct server_asker *asker, const redisReply *names,
+                           struct failure *failure)
 {
-    const char *found = NULL;
-    for (size_t i = 0; i < names->elements && !asker->knows_key; i++) {
-        const char *name = names->element[i]->str;
-        const bool is_it = strcmp(name, asker->key) == 0;
-        if (is_it || (strstr(name, asker->key) && (!found || strlen(name) < strlen(found))))
-            found = name;
-        if (is_it)
-            break;
-    }
-    if (!found || strlen(found) >= sizeof asker->key)
-        return;
-    (void)snprintf(asker->key, sizeof asker->key, "%s", found);
-    asker->knows_key = true;
+    struct lock_key key = {.is_known = asker->knows_key};
+    (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
+    const enum fail fail = look_choose_key(asker->control, names, asker->told, &key, failure);
+    (void)snprintf(asker->key, sizeof asker->key, "%s", key.name);
+    asker->knows_key = key.is_known;
+    return fail;
+}
+
+enum fail server_asker_learn_key(struct server_asker *asker, struct failure *failure)
+{
+    redisReply *all = control_ask(asker->control, failure, "KEYS *");
+    if (!all)
+        return failure->code;
+    const enum fail fail = learn_key(asker, all, failure);
+    freeReplyObject(all);
+    return fail;
 }
 
 static enum fail look_at_keys(struct server_asker *asker, bool *is_there, uint32_t *beside,
@@ -181,10 +185,11 @@ static enum fail look_at_keys(struct server_asker *asker, bool *is_there, uint32
     if (!all)
         return failure->code;
     *is_there = false;
-    learn_key(asker, all);
+    enum fail fail = learn_key(asker, all, failure);
     for (size_t i = 0; i < all->elements; i++)
         *is_there |= strcmp(all->element[i]->str, asker->key) == 0;
-    const enum fail fail = keys_beside_take(asker, all, beside, failure);
+    if (!fail)
+        fail = keys_beside_take(asker, all, beside, failure);
     freeReplyObject(all);
     return fail;
 }
@@ -240,7 +245,7 @@ static enum fail ask_plainly(struct server_asker *asker, const char *line, struc
 static enum fail set_watch(struct server_asker *asker, const struct server_question *question,
                            struct failure *failure)
 {
-    char watch[KEY_BYTES_MAX + 16];
+    char watch[LOOK_KEY_MAX + 16];
     if (question->watching == WATCHING_NOTHING)
         return FAIL_NONE;
     (void)snprintf(watch, sizeof watch, "WATCH %s\r\n", asker->key);

@@ -15,13 +15,7 @@
 
 #include <hiredis/hiredis.h>
 
-enum {
-    SCRIPTS_MAX = 8,
-    KEY_BYTES_MAX = 256,
-    NO_TICKS = -1,
-    FORMS_MAX = 250,
-    BESIDE_BYTES_MAX = 4096
-};
+enum { SCRIPTS_MAX = 8, NO_TICKS = -1, FORMS_MAX = 250, BESIDE_BYTES_MAX = 4096 };
 
 /* The lock key, and what else its server knows. */
 enum kept_value { KEPT_ABSENT, KEPT_OWN, KEPT_OTHER, KEPT_LITERAL };
@@ -61,7 +55,8 @@ struct server_asker {
     struct server_wire wire;        /* that it is asked over */
     struct phrasebook *book;        /* borrowed */
     struct spoken_token own, other; /* that stand for tokens in questions */
-    char key[KEY_BYTES_MAX];        /* the name that workers were told, then that of the lock key */
+    char told[LOOK_KEY_MAX];        /* the name that workers were told */
+    char key[LOOK_KEY_MAX];         /* that of the lock key; until it is known, as told */
     bool knows_key;
     struct key_watch watch;
     int64_t tick_us;
@@ -84,6 +79,9 @@ void server_asker_note(struct server_asker *asker, const char *bytes, size_t len
 enum fail server_asker_open(struct server_asker *asker, const struct session *session,
                             const char *host, int port, struct failure *failure);
 void server_asker_close(struct server_asker *asker);
+/* The name of the lock's key, from the keys that an attempt has left there: else it is learned from
+ * what is asked. */
+enum fail server_asker_learn_key(struct server_asker *asker, struct failure *failure);
 
 enum command_kind server_command_kind(const struct server_asker *asker, uint32_t command);
 

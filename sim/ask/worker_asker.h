@@ -144,6 +144,8 @@ void worker_asker_close(struct worker_asker *asker);
 /* Which word of which command is the attempt's token, the first one that differs: two clients are
  * asked to acquire, one of them twice, and once more later. FAIL_UNKNOWN: it cannot be told. */
 enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure);
+/* An attempt that finds no lock: what it writes stands at the servers, and it is not yet reset. */
+enum fail worker_asker_attempt(struct worker_asker *asker, struct failure *failure);
 
 /* Asks, or remembers; elapsed: ticks. FAIL_UNKNOWN: what it did cannot be kept, or it did something
  * else than before. */

@@ -236,11 +236,12 @@ static enum fail look(struct order *order, struct effects *effects, bool *is_any
                       struct failure *failure)
 {
     struct crowd *crowd = order->member->crowd;
-    struct lock_key *key = &crowd->locks[order->member->lock].key;
+    struct crowd_lock *lock = &crowd->locks[order->member->lock];
+    struct lock_key *key = &lock->key;
     redisContext *control = servers_control(&crowd->servers, order->server);
     struct key_state behind;
     unsigned writes;
-    if ((order->op == WORKER_ACQUIRE && look_for_key(control, key, failure)) ||
+    if ((order->op == WORKER_ACQUIRE && look_for_key(control, lock->name, key, failure)) ||
         key_watch_behind(watch_of(order), control, key, KEY_WATCH_REAL_TIME, &behind, &writes,
                          failure))
         return failure->code;

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <ctype.h>
 #include <string.h>
 
 /* --- the key --- */
@@ -66,28 +65,72 @@ enum fail look_at(redisContext *control, const struct lock_key *key, struct key_
     return FAIL_NONE;
 }
 
-enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure)
+/* A number that nothing ends: a fence is counted so, and no lock. */
+static bool is_counter(const struct key_state *state)
 {
+    const char *at = state->value + (*state->value == '-');
+    const size_t digits = strspn(at, "0123456789");
+    return state->is_there && state->ttl_us == TIME_NEVER && digits && !at[digits];
+}
+
+/* Is that a lock's key, by a name made of the one that was told? *is_one: it is, and the shortest
+ * until now. */
+static enum fail weigh(redisContext *control, const redisReply *name, const char *told,
+                       struct lock_key *found, struct failure *failure)
+{
+    struct lock_key key = {.is_known = true};
     struct key_state state;
-    if (key->is_known)
+    if (name->type != REDIS_REPLY_STRING || name->len >= sizeof key.name ||
+        strlen(name->str) != name->len || !strstr(name->str, told) ||
+        (found->is_known && strlen(found->name) <= name->len))
         return FAIL_NONE;
-    if (look_at(control, key, &state, failure))
-        return FAIL_UNAVAILABLE;
-    key->is_known = state.is_there;
-    redisReply *all = key->is_known ? NULL : control_ask(control, failure, "KEYS *%s*", key->name);
-    if (key->is_known)
-        return FAIL_NONE;
-    if (!all)
-        return FAIL_UNAVAILABLE;
-    for (size_t i = 0; all->type == REDIS_REPLY_ARRAY && i < all->elements && !key->is_known; i++) {
-        const redisReply *name = all->element[i];
-        if (name->type != REDIS_REPLY_STRING || name->len >= sizeof key->name)
-            continue;
-        memcpy(key->name, name->str, name->len + 1);
-        key->is_known = true;
-    }
-    freeReplyObject(all);
+    memcpy(key.name, name->str, name->len + 1);
+    if (look_at(control, &key, &state, failure))
+        return failure->code;
+    if (state.is_there && !is_counter(&state))
+        *found = key;
     return FAIL_NONE;
+}
+
+static enum fail change_key(const struct lock_key *key, const char *told, struct failure *failure)
+{
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "it wrote the key '%s' first, which was taken for the lock's, and then "
+                       "'%s', the one that it was told: what came before cannot be judged",
+                       key->name, told);
+}
+
+enum fail look_choose_key(redisContext *control, const redisReply *names, const char *told,
+                          struct lock_key *key, struct failure *failure)
+{
+    struct lock_key found = {.is_known = false};
+    bool is_told_there = false;
+    for (size_t i = 0; names->type == REDIS_REPLY_ARRAY && i < names->elements; i++)
+        is_told_there |= strcmp(names->element[i]->str, told) == 0;
+    if (key->is_known)
+        return is_told_there && strcmp(key->name, told) != 0 ? change_key(key, told, failure)
+                                                             : FAIL_NONE;
+    for (size_t i = 0; !is_told_there && names->type == REDIS_REPLY_ARRAY && i < names->elements;
+         i++)
+        if (weigh(control, names->element[i], told, &found, failure))
+            return failure->code;
+    if (found.is_known)
+        *key = found;
+    key->is_known |= is_told_there;
+    return FAIL_NONE;
+}
+
+enum fail look_for_key(redisContext *control, const char *told, struct lock_key *key,
+                       struct failure *failure)
+{
+    if (key->is_known && strcmp(key->name, told) == 0)
+        return FAIL_NONE;
+    redisReply *names = control_ask(control, failure, "KEYS *%s*", told);
+    if (!names)
+        return FAIL_UNAVAILABLE;
+    const enum fail fail = look_choose_key(control, names, told, key, failure);
+    freeReplyObject(names);
+    return fail;
 }
 
 /* --- the command --- */

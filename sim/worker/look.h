@@ -18,8 +18,8 @@ struct key_state {
     int64_t ttl_us;             /* TIME_NEVER: it does not expire */
 };
 
-/* The name of the lock's key: the one that workers were told, until one of them creates another one
- * that has it in its name ("lock:k"). */
+/* The name of the lock's key: the one that workers were told where they write it, else one made of
+ * it ("lock:k"); a number that never ends is none (a fence that is counted). */
 struct lock_key {
     char name[LOOK_KEY_MAX];
     bool is_known;
@@ -29,8 +29,13 @@ struct lock_key {
 enum fail look_at(redisContext *control, const struct lock_key *key, struct key_state *state,
                   struct failure *failure);
 
-/* Behind an execution of an acquire, while the key is not known: did it create one? */
-enum fail look_for_key(redisContext *control, struct lock_key *key, struct failure *failure);
+/* Which of these is it? names: of keys that are there; told: what workers were. While it is not
+ * known, key->name is what was told. FAIL_UNKNOWN: it was taken for another one until now. */
+enum fail look_choose_key(redisContext *control, const redisReply *names, const char *told,
+                          struct lock_key *key, struct failure *failure);
+/* The same behind an execution of an acquire, of the keys that the server has. */
+enum fail look_for_key(redisContext *control, const char *told, struct lock_key *key,
+                       struct failure *failure);
 
 /* A command off the wire (borrowed; of a transaction all its requests) as histories know it. */
 struct opaque look_opaque(const struct lock_key *key, const char *name, const char *bytes,

@@ -34,7 +34,8 @@ static enum fail look_before(struct workers *workers, int server,
 static enum fail look_behind(struct workers *workers, const struct wire_message *wire,
                              struct watched_execution *execution, struct failure *failure)
 {
-    if (wire->op == WORKER_ACQUIRE && look_for_key(execution->control, &workers->key, failure))
+    if (wire->op == WORKER_ACQUIRE &&
+        look_for_key(execution->control, workers->told, &workers->key, failure))
         return failure->code;
     return key_watch_behind(execution->watch, execution->control, &workers->key, execution->now_us,
                             &execution->behind, &execution->writes, failure);

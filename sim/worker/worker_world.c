@@ -422,6 +422,7 @@ static struct world *world_of(struct session *session, bool is_kept, const struc
     workers->is_session_kept = is_kept;
     workers->run = run;
     workers->holders = 2;
+    workers->told = key;
     (void)strcpy(workers->key.name, key);
     workers->clients = (struct clients_face){.clients.ops = &clients_ops, .workers = workers};
     workers->backend =

@@ -41,6 +41,7 @@ struct workers {
     struct session *session;
     bool is_session_kept; /* it ends with somebody else */
     const struct run *run;
+    const char *told; /* the key's name, as workers were; static */
     struct lock_key key;
     struct key_watch watches[SERVERS_MAX];
     struct worker_face faces[SESSION_CLIENTS_MAX];
