@@ -2,6 +2,7 @@
 Go are in test_worker_languages.py. And the settings that forbid it."""
 
 import shlex
+import socket
 import subprocess
 import sys
 
@@ -16,6 +17,8 @@ STATIC = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,6 +65,19 @@ int main(void)
             getrandom(&token, sizeof token, 0);
             descriptor = socket(AF_INET, SOCK_STREAM, 0);
             connect(descriptor, (struct sockaddr *)&to, sizeof to);
+            if (getenv("LOCAL_SOCKET")) {
+                struct sockaddr_un local = {.sun_family = AF_UNIX};
+                const int listens = socket(AF_UNIX, SOCK_STREAM, 0);
+                bind(listens, (struct sockaddr *)&local, sizeof local.sun_family); /* a name of its own */
+                listen(listens, 1);
+                socklen_t size = sizeof local;
+                getsockname(listens, (struct sockaddr *)&local, &size);
+                if (connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&local, size) != 0)
+                    abort();
+                snprintf(local.sun_path, sizeof local.sun_path, "%s", getenv("LOCAL_SOCKET"));
+                if (*local.sun_path)
+                    connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&local, sizeof local);
+            }
             printf("{\"id\":%ld,\"ready\":true,\"promises\":[\"expiry\"],\"library\":\"static\"}\n", id);
         } else if (strstr(line, "\"time\"")) {
             printf("{\"id\":%ld,\"monotonic_us\":%ld,\"wall_us\":%ld}\n", id, clock_us(CLOCK_MONOTONIC), clock_us(CLOCK_REALTIME));
@@ -98,6 +114,18 @@ def test_a_static_program_lives_by_our_time(picklock, static):
                   "A clean hand-over: as expected."):
         assert words in first.out, first
     assert first.out == second.out and first.out != other.out
+    assert not ours("lock")
+
+
+def test_a_connection_past_the_proxy_over_a_local_socket(picklock, static, tmp_path):
+    """What listens there is not the worker's own: refused. What it listens at itself is not."""
+    assert picklock("test", "--once", static, env={"LOCAL_SOCKET": ""}).status == 0
+    name = f"{tmp_path}/r.sock"
+    with socket.socket(socket.AF_UNIX) as elsewhere:
+        elsewhere.bind(name)
+        elsewhere.listen()
+        ran = picklock("test", "--once", static, env={"LOCAL_SOCKET": name})
+    assert ran.status == 64 and f"wants to connect to the socket {name[:60]}" in ran.err, ran
     assert not ours("lock")
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -257,6 +258,33 @@ class Worker(Worker):
 """))
     assert ran.status == 64 and "wants to connect to 127.0.0.1:26379, which is none of the servers" in ran.err, ran
     assert "a Sentinel or a Cluster, which name others, cannot be tested: give the lock plain servers" in ran.err
+
+
+def test_a_connection_past_the_proxy_over_a_local_socket(picklock, worker, tmp_path):
+    """A server of somebody else's is refused, whoever listens there in the file system or without a name in it; the system's log is not, nor what the worker
+    itself listens at."""
+    for name, shown in ((f"{tmp_path}/r.sock", f"{tmp_path}/r.sock"[:60]), (f"\0picklock-{tmp_path.name}", f"@picklock-{tmp_path.name}")):
+        with socket.socket(socket.AF_UNIX) as elsewhere:
+            elsewhere.bind(name)
+            elsewhere.listen()
+            ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        socket.socket(socket.AF_UNIX).connect({name!r})
+        return super().acquire(wait_ms)
+"""))
+        assert ran.status == 64 and f"worker A wants to connect to the socket {shown}" in ran.err, ran
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        with socket.socket(socket.AF_UNIX) as listens, socket.socket(socket.AF_UNIX) as asks, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as logs:
+            listens.bind("\\0own-of-{tmp_path.name}" + self.settings.name)
+            listens.listen()
+            asks.connect(listens.getsockname())
+            logs.connect_ex("/dev/log")
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 0, ran
 
 
 def test_a_program_that_drops_our_time(picklock, worker):

@@ -1,11 +1,13 @@
 /* sockets.c - connections, and calls that block on a descriptor by themselves. See calls.h.
  *
- * A worker may connect to the ports that the page names, and to nothing else. What goes over these
+ * A worker may connect to the ports that the page names, and to nothing else but what
+ * local_sockets.h says. What goes over these
  * connections is read and written here, through descriptors of ours for the same sockets: so each
  * byte is counted as it moves. On any other descriptor a read that would wait is held until
  * something is there; the rest is the kernel's. Sources: connect(2), recv(2), readv(2),
  * SO_RCVTIMEO in socket(7). */
 #include "worker/calls/state.h"
+#include "worker/local_sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,11 +36,39 @@ static void forget(struct calls *calls, int descriptor)
 
 /* --- where to --- */
 
-static void refuse(struct time_page *page, const struct sockaddr *address)
+static enum call_fate refuse(struct time_page *page, struct held_thread *thread,
+                             const struct sockaddr *address, socklen_t length)
 {
-    if (!atomic_load(&page->counts.refused))
-        time_print_address(page->refused, address);
+    if (!atomic_load(&page->counts.refused)) {
+        if (address->sa_family == AF_UNIX)
+            local_print(page->refused, address, length);
+        else
+            time_print_address(page->refused, address);
+    }
     atomic_fetch_add(&page->counts.refused, 1);
+    return call_value(thread, -ECONNREFUSED);
+}
+
+/* Done here, so that it is known who listens: at a name that is the same here as there. It must not
+ * wait; nobody else uses a socket that is not connected yet. */
+static enum call_fate connect_locally(struct calls *calls, struct held_thread *thread,
+                                      const struct sockaddr *address, socklen_t length)
+{
+    const struct sockaddr_un *local = (const void *)address;
+    const int ours = calls_borrow(calls, (int)call_argument(thread, 0));
+    if (local_is_of_system(address, length) || ours < 0)
+        return ours < 0 || close(ours) == 0 ? FATE_KERNEL : call_value(thread, -EIO);
+    const int flags = fcntl(ours, F_GETFL);
+    const bool is_named = !local->sun_path[0] || local->sun_path[0] == '/';
+    (void)fcntl(ours, F_SETFL, flags | O_NONBLOCK);
+    const int fail = is_named && connect(ours, address, length) != 0 ? errno : 0;
+    (void)fcntl(ours, F_SETFL, flags);
+    const bool is_own = is_named && !fail && local_is_of_session(ours, calls->worker);
+    if (!is_own && !fail)
+        (void)shutdown(ours, SHUT_RDWR);
+    (void)close(ours);
+    return is_own || fail ? call_value(thread, -fail)
+                          : refuse(calls->page, thread, address, length);
 }
 
 enum call_fate on_connect(struct calls *calls, struct held_thread *thread)
@@ -49,12 +79,12 @@ enum call_fate on_connect(struct calls *calls, struct held_thread *thread)
     const uint64_t length = call_argument(thread, 2);
     if (length > sizeof to || !calls_read(calls, call_argument(thread, 1), &to, length))
         return call_value(thread, length > sizeof to ? -EINVAL : -EFAULT);
+    if (local_is_one(address, (socklen_t)length))
+        return connect_locally(calls, thread, address, (socklen_t)length);
     if (!time_is_inet(address, (socklen_t)length))
         return FATE_KERNEL;
-    if (!time_is_our_port(calls->page, address)) {
-        refuse(calls->page, address);
-        return call_value(thread, -ECONNREFUSED);
-    }
+    if (!time_is_our_port(calls->page, address))
+        return refuse(calls->page, thread, address, (socklen_t)length);
     forget(calls, descriptor);
     if (descriptor >= 0 && descriptor < CALLS_SOCKETS_MAX)
         calls->sockets[descriptor] = 1 + calls_borrow(calls, descriptor);

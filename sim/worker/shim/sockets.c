@@ -1,12 +1,14 @@
 /* sockets.c - calls that block on a descriptor by themselves; and where connections may go.
  *
  * A worker may connect to the ports that the page names, where our proxies listen, and to nothing
- * else: a connection past the proxy would not be seen. What goes over these connections is counted,
- * so that whoever waits for the worker knows that all of it has arrived.
+ * else but what local_sockets.h says: a connection past the proxy would not be seen. What goes over
+ * these connections is counted, so that whoever waits for the worker knows that all of it has
+ * arrived.
  *
  * Sources: recv(2), send(2), connect(2), SO_RCVTIMEO and SO_SNDTIMEO in socket(7). */
 #include "worker/shim/shim.h"
 
+#include "worker/local_sockets.h"
 #include "worker/time_rules.h"
 
 #include <errno.h>
@@ -52,25 +54,40 @@ void shim_sockets_closed(int descriptor)
 
 /* --- where to --- */
 
-static void refuse(const struct sockaddr *address)
+static int refuse(const struct sockaddr *address, socklen_t length)
 {
     static _Atomic bool is_said;
-    if (!atomic_exchange(&is_said, true))
-        time_print_address(shim_page->refused, address);
+    if (!atomic_exchange(&is_said, true)) {
+        if (address->sa_family == AF_UNIX)
+            local_print(shim_page->refused, address, length);
+        else
+            time_print_address(shim_page->refused, address);
+    }
     atomic_fetch_add(&shim_page->counts.refused, 1);
+    errno = ECONNREFUSED;
+    return -1;
+}
+
+static int connect_locally(int descriptor, const struct sockaddr *address, socklen_t length)
+{
+    const int done = (int)syscall(SYS_connect, descriptor, address, length);
+    if (done != 0 || local_is_of_system(address, length) ||
+        local_is_of_session(descriptor, getpid()))
+        return done;
+    (void)shutdown(descriptor, SHUT_RDWR);
+    return refuse(address, length);
 }
 
 int connect(int descriptor, __CONST_SOCKADDR_ARG to, socklen_t length)
 {
     const struct sockaddr *address = to.__sockaddr__;
+    if (shim_page && address && local_is_one(address, length))
+        return connect_locally(descriptor, address, length);
     const bool is_inet = shim_page && address && time_is_inet(address, length);
     if (!is_inet)
         return (int)syscall(SYS_connect, descriptor, address, length);
-    if (!time_is_our_port(shim_page, address)) {
-        refuse(address);
-        errno = ECONNREFUSED;
-        return -1;
-    }
+    if (!time_is_our_port(shim_page, address))
+        return refuse(address, length);
     atomic_fetch_add(&shim_page->counts.connections, 1);
     mark(descriptor, true);
     return (int)syscall(SYS_connect, descriptor, address, length);
