@@ -229,3 +229,48 @@ def test_nothing_is_learned_of_a_scheme():
 def test_what_does_not_apply_is_refused(options, why):
     done = explore("set-nx-px-cad", *options)
     assert done.returncode == 64 and why in done.stderr
+
+
+# Its script is loaded once, and never again: a server that forgot it refuses every acquire.
+LOADS_ONCE = """
+import time, uuid
+import picklock_worker, redis
+
+TAKE = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0"
+FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
+
+
+class Worker(picklock_worker.Worker):
+    promises = ["expiry", "token"]
+
+    def init(self, settings):
+        host, port = settings.address()
+        self.settings, self.redis = settings, redis.Redis(host=host, port=port)
+        self.take = self.redis.script_load(TAKE)
+
+    def acquire(self, wait_ms):
+        self.token, begun = uuid.uuid4().hex, time.monotonic()
+        if not self.redis.evalsha(self.take, 1, self.settings.key, self.token, self.settings.ttl_ms):
+            return False
+        if time.monotonic() - begun > self.settings.ttl_ms * 0.0009:
+            self.release()
+            raise TimeoutError("granted too late")
+        return True
+
+    def release(self):
+        return self.redis.eval(FREE, 1, self.settings.key, self.token) == 1
+
+    def close(self):
+        self.redis.close()
+""" + RUN
+
+
+@needs_redis_py
+def test_a_stuck_state_that_no_replay_shows_is_no_finding(picklock, tmp_path):
+    """Every acquire fails there, and says so: the checks blame nobody, so neither does the cell. What they see in the replay is `stuck`, confirmed."""
+    (tmp_path / "loads_once.py").write_text(LOADS_ONCE)
+    ran = picklock("explore", "--worker", f"{PYTHON} {tmp_path / 'loads_once.py'}", "--fault", "restart-empty")
+    assert ran.status in (1, 2) and "stuck (" not in ran.out and "not confirmed" not in ran.out and " 0 stuck, 1 unknown" in ran.out, ran
+    assert "a violation of progress was found, and did not show when it was replayed" in " ".join(ran.out.split()), ran
+    done = explore("setnx-expire-del", "--fault", "crash")
+    assert done.returncode == 1 and "stuck (3 steps)" in done.stdout and "confirmed" in done.stdout, done

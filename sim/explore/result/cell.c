@@ -147,10 +147,10 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     witness->is_confirmed = found->verdict == VERDICT_VIOLATED;
     if (witness->is_confirmed)
         cell_witness_say(witness, found);
-    else if (property == PROPERTY_PROGRESS)
-        say_without_replay(cell, witness);
     else if (cell->world)
         take_back(cell, property, unshown, "the checks do not see it");
+    else if (property == PROPERTY_PROGRESS)
+        say_without_replay(cell, witness);
     else
         witness->error = memory_text("the checks do not see it in the replay");
 }
