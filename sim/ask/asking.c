@@ -22,7 +22,7 @@ static void fill_scheme(const struct asking *asking, struct scheme *scheme)
     const unsigned promises = worker_program_promises(asking->program);
     scheme->fields = fields;
     scheme->fields_count = sizeof fields / sizeof *fields;
-    scheme->token = TOKEN_UNIQUE;
+    scheme->token = asking->token;
     scheme->promises_expiry = promises & PROMISE_EXPIRY;
     scheme->promises_notice = promises & PROMISE_NOTICE;
     scheme->promises_token = promises & PROMISE_TOKEN;
@@ -99,7 +99,16 @@ static enum fail learn_token(struct asking *asking, struct failure *failure)
     return FAIL_NONE;
 }
 
-static enum fail begin(struct asking *asking, bool *is_stale, struct failure *failure)
+static enum fail open_peers(struct asking *asking, int attempts, struct failure *failure)
+{
+    if (open_session(asking, &asking->peers_session, asking->clients, asking->seed, failure))
+        return failure->code;
+    for (int i = 0; i < asking->clients; i++)
+        asking->peers[i] = (struct seat){.session = asking->peers_session, .client = i};
+    return asking_compare_tokens(asking, attempts, failure);
+}
+
+static enum fail begin(struct asking *asking, int attempts, bool *is_stale, struct failure *failure)
 {
     server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
     if (open_session(asking, &asking->session, 2, asking->seed, failure))
@@ -117,6 +126,8 @@ static enum fail begin(struct asking *asking, bool *is_stale, struct failure *fa
         return FAIL_NONE;
     if (!asking->kept && learn_token(asking, failure))
         return failure->code;
+    if (open_peers(asking, attempts, failure))
+        return failure->code;
     return asking->servers > 1 ? asking_measure_servers(asking, failure) : FAIL_NONE;
 }
 
@@ -126,12 +137,14 @@ static struct asking *asking_made(const struct asking_options *options)
     asking->subject = asking_subject_ops;
     asking->program = options->program;
     asking->servers = options->servers ? options->servers : 1;
+    asking->clients = options->clients ? options->clients : 3;
     asking->lease_ticks = options->lease_ticks ? options->lease_ticks : 2;
     asking->seed = options->seed;
     const struct config config = {.ttl = asking->lease_ticks};
     asking->lease_us = translate_lease_us(&config);
     asking->tick_us = translate_tick_us(&config);
     intern_init(&asking->book.table);
+    intern_init(&asking->kinds);
     intern_init(&asking->classes.keys);
     intern_init(&asking->classes.rows_seen);
     asking->classes.are_wanted = options->merges;
@@ -161,18 +174,19 @@ enum fail asking_new(struct asking **made, const struct asking_options *options,
                      struct scheme *scheme, struct failure *failure)
 {
     struct asking *asking = asking_made(options);
+    const int attempts = options->rounds ? options->rounds : 2;
     bool is_stale = false;
     *made = NULL;
     enum fail fail = open_cache(asking, options, failure);
     if (!fail)
-        fail = begin(asking, &is_stale, failure);
+        fail = begin(asking, attempts, &is_stale, failure);
     if (is_stale) { /* its file is gone: all is asked anew */
         struct cache cache = asking->cache;
         asking->cache = (struct cache){0};
         asking_free(asking);
         asking = asking_made(options);
         asking->cache = cache;
-        fail = begin(asking, &is_stale, failure);
+        fail = begin(asking, attempts, &is_stale, failure);
     }
     if (fail) {
         asking_free(asking);
@@ -193,6 +207,10 @@ void asking_free(struct asking *asking)
         server_asker_close(&asking->server);
     intern_close(&asking->book.table);
     session_free(asking->session);
+    for (int i = 0; i < SESSION_CLIENTS_MAX; i++)
+        seat_close(&asking->peers[i]);
+    session_free(asking->peers_session);
+    intern_close(&asking->kinds);
     free(asking->ends);
     free(asking->late_ends);
     free(asking->jumped_ends);
@@ -345,6 +363,8 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     asking->worker.runs_max = UINT64_MAX;
     if (!asking->failure.code)
         (void)asking_walk(asking, LEARNED_WALKS, &asking->failure);
+    if (!asking->failure.code && has_time(asking, until_us))
+        (void)asking_compare_clients(asking, &asking->failure);
     while (!asking->failure.code &&
            asking->worker.audited * 100 <
                asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT &&

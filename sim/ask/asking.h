@@ -27,6 +27,7 @@ enum { LEARNED_WAYS = 7 };
 struct asking_options {
     struct worker_program *program; /* kept; what is known of it is filled in */
     int servers;                    /* of the searches; 0: 1 */
+    int clients, rounds;            /* the most of any of them; 0: 3, 2 */
     int lease_ticks;                /* of the searches; 0: 2 */
     uint64_t seed;
     bool merges; /* of several servers: histories that differ in the order of their answers alone
@@ -61,9 +62,10 @@ struct asking_figures {
     uint64_t kept;    /* answers of both that an earlier run has kept */
 };
 
-/* Starts worker and server, and learns what a token is. *scheme is filled: what the search must
- * know of the worker; its name and words stay. FAIL_INPUT, FAIL_UNAVAILABLE: the worker cannot be
- * used. FAIL_UNKNOWN: it cannot be decided so, and why. From the main thread only. */
+/* Starts worker and server, learns what a token is, and that each attempt of each client has its
+ * own. *scheme is filled: what the search must know of the worker; its name and words stay.
+ * FAIL_INPUT, FAIL_UNAVAILABLE: the worker cannot be used. FAIL_UNKNOWN: it cannot be decided so,
+ * and why. From the main thread only. */
 enum fail asking_new(struct asking **asking, const struct asking_options *options,
                      struct scheme *scheme, struct failure *failure);
 void asking_free(struct asking *asking); /* NULL is fine */

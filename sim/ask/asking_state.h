@@ -36,6 +36,11 @@ struct asking {
     struct subject subject; /* first */
     struct worker_program *program;
     struct session *session;
+    struct session *peers_session; /* processes that nothing is asked of but what others were */
+    struct seat peers[SESSION_CLIENTS_MAX];
+    int clients;               /* of the searches; so many peers */
+    enum token_kind token;     /* TOKEN_UNIQUE, TOKEN_CLIENT */
+    struct intern_table kinds; /* of answers that all clients were asked for */
     struct phrasebook book;
     struct worker_asker worker;
     struct server_asker server;
@@ -102,6 +107,13 @@ void asking_classes_free(struct classes *classes);
 enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct history_class *it,
                               const uint32_t *asked, bool holds, enum happening operation,
                               bool *is_same, struct failure *failure);
+
+/* Do the peers, which are new, draw a token of their own in each of so many attempts, or one for
+ * all of them (asking->token)? FAIL_UNKNOWN: two clients have the same, or it cannot be told. */
+enum fail asking_compare_tokens(struct asking *asking, int attempts, struct failure *failure);
+/* Does each peer answer as the one did that was asked? Asks for histories that have, together, each
+ * kind of answer that was not asked so before. FAIL_UNKNOWN: what differs. */
+enum fail asking_compare_clients(struct asking *asking, struct failure *failure);
 
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);

@@ -304,6 +304,14 @@ static void take_token(const struct worker_asker *asker, struct seat *seat,
     seat->other = token_unlike(&seat->own);
 }
 
+void seat_note_token(const struct worker_asker *asker, struct seat *seat,
+                     const struct wire_message *message)
+{
+    const struct wire_words words = wire_words_read(message->bytes, message->length);
+    take_token(asker, seat, &words);
+    seat->commands++;
+}
+
 static enum fail take_command(struct worker_asker *asker, struct seat *seat,
                               struct wire_message *message, struct sent_command *sent,
                               struct failure *failure)

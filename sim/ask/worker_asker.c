@@ -196,8 +196,8 @@ static const char *hidden_difference(const struct remembered_step *a,
                : ", with a timer that rings at another time";
 }
 
-static enum fail two_answers(struct worker_asker *asker, int turn, const struct history_edge *edge,
-                             const struct remembered_step *before,
+static enum fail two_answers(struct worker_asker *asker, const struct seat *seat,
+                             const struct history_edge *edge, const struct remembered_step *before,
                              const struct remembered_step *now, struct failure *failure)
 {
     char history[600], what[160], one[500], two[500];
@@ -208,8 +208,9 @@ static enum fail two_answers(struct worker_asker *asker, int turn, const struct 
     return failure_set(failure, FAIL_UNKNOWN,
                        "the worker gave two answers to one question, so it %s: "
                        "after \"%s\", when %s, it once %s; and once it %s%s",
-                       turn ? "is not deterministic, or does not treat its servers alike"
-                            : "is not deterministic",
+                       seat->turn     ? "is not deterministic, or does not treat its servers alike"
+                       : seat->client ? "is not deterministic, or its clients are not alike"
+                                      : "is not deterministic",
                        worker_asker_tell(asker, edge->from, history, sizeof history), what, one,
                        two, strcmp(one, two) == 0 ? hidden_difference(before, now) : "");
 }
@@ -234,7 +235,7 @@ static enum fail go_to(struct worker_asker *asker, struct seat *seat, uint32_t n
             return failure->code;
         asker->compared++;
         if (!remembered_is_same(known, &told))
-            return two_answers(asker, seat->turn, &edge, known, &told, failure);
+            return two_answers(asker, seat, &edge, known, &told, failure);
         seat->at = way[count];
         if (known->counts)
             seat_note_moment(seat);

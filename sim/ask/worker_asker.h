@@ -185,6 +185,10 @@ enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *f
 /* Whatever is under way ends: its connections break, its timers ring. */
 enum fail seat_run_out(const struct seat *seat, struct failure *failure);
 enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure);
+/* A command that it is about to send: the token of its attempt is seat->own behind the one that
+ * shows it. */
+void seat_note_token(const struct worker_asker *asker, struct seat *seat,
+                     const struct wire_message *message);
 /* Its time is told by now: it counts anew from here. */
 void seat_note_moment(struct seat *seat);
 /* Has more time passed for it than that edge wants? */

@@ -182,6 +182,18 @@ static int ways_of(const struct cells *cells, const struct explore_args *args)
     return LEARNED_WAYS;
 }
 
+/* Clients of a cell, or attempts of one; the most of any. */
+static int most(const struct cells *cells, bool are_clients)
+{
+    int found = 0;
+    for (int i = 0; i < cells->count; i++) {
+        const struct explore_options *options = &cells->rows[i].options;
+        const int here = are_clients ? options->clients : options->rounds;
+        found = here > found ? here : found;
+    }
+    return found;
+}
+
 /* forgets: why the answers of an earlier run are not taken; NULL: they are. */
 static enum fail decide(struct explore_asking *it, struct cells *cells,
                         const struct explore_args *args, const char *forgets,
@@ -191,6 +203,8 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     const int lease_ticks = args->lease_ticks ? (int)args->lease_ticks : LEASE_TICKS;
     const struct asking_options options = {.program = &args->program->program,
                                            .servers = (int)args->servers,
+                                           .clients = most(cells, true),
+                                           .rounds = most(cells, false),
                                            .lease_ticks = lease_ticks,
                                            .seed = (uint64_t)args->seed,
                                            .merges = !args->no_reductions,
@@ -395,22 +409,24 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     if (figures->executions)
         results_note(
             results,
-            memory_format("Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
-                          " local histories, %" PRIu64 " questions to the server; %" PRIu64
-                          " answers were asked for again, those of the worker in fresh "
-                          "processes. Assumed: the worker is deterministic; what it does "
-                          "behind an attempt is what a new one does (asked %" PRIu64
-                          " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s%s",
-                          figures->executions, figures->histories, figures->questions,
-                          figures->audited, figures->ends, asking->lease_ticks, far, clock,
-                          figures->is_even_handed
-                              ? "; it treats its servers alike (asked with them in other places)"
-                              : "",
-                          classes, extend_words[asking->extend],
-                          asking->could_be_cancelled
-                              ? " Its acquires are not cancelled: --search random does that."
-                              : "",
-                          asking->has_fence ? " The order of its fences is not judged." : ""));
+            memory_format(
+                "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
+                " local histories, %" PRIu64 " questions to the server; %" PRIu64
+                " answers were asked for again, those of the worker in fresh "
+                "processes. Assumed: the worker is deterministic, and all clients are alike "
+                "(asked for each kind of answer); what it does "
+                "behind an attempt is what a new one does (asked %" PRIu64
+                " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s%s",
+                figures->executions, figures->histories, figures->questions, figures->audited,
+                figures->ends, asking->lease_ticks, far, clock,
+                figures->is_even_handed
+                    ? "; it treats its servers alike (asked with them in other places)"
+                    : "",
+                classes, extend_words[asking->extend],
+                asking->could_be_cancelled
+                    ? " Its acquires are not cancelled: --search random does that."
+                    : "",
+                asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
     free(classes);
     free(clock);

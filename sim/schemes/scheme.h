@@ -99,6 +99,7 @@ enum token_kind {
     TOKEN_WEAK,   /* 1 .. 100000: two attempts may share one */
     TOKEN_EMPTY,  /* always VALUE_EMPTY: the undefined variable */
     TOKEN_FIXED,  /* always 1: "SET k 1" */
+    TOKEN_CLIENT, /* the client's own, the same in each attempt: a worker's; no scheme draws so */
 };
 
 /* What a field of the state is, for worlds that compare states: times age, values are renamed. */

@@ -28,6 +28,7 @@ int64_t client_token(const struct run *run, int client, int attempt)
 {
     switch (run->scheme->token) {
     case TOKEN_UNIQUE:
+    case TOKEN_CLIENT: /* a worker draws its own */
         return unique_token(run, client, attempt);
     case TOKEN_EMPTY:
         return VALUE_EMPTY;

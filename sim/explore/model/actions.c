@@ -124,6 +124,8 @@ static int64_t attempt_token(const struct config *config, int rounds)
         return VALUE_EMPTY;
     case TOKEN_FIXED:
         return 1;
+    case TOKEN_CLIENT:
+        return TOKEN_BASE + POSITION_SELF * TOKENS_EACH;
     default:
         break;
     }

@@ -1,0 +1,81 @@
+"""Whose token is whose, by asking (sim/ask/asking_clients.c): two clients that draw the same one, one that a client has in each attempt, and
+a client that is not like the others. Each was "safe" where it was taken for granted."""
+
+import pytest
+from workers import plain_worker
+
+worker = pytest.fixture(plain_worker)
+
+COMPARE_AND_DELETE = """
+class Worker(Worker):
+    attempts = 0
+
+    def draw(self):
+        {draw}
+
+    def acquire(self, wait_ms):
+        self.attempts += 1
+        self.token = self.draw()
+        return self.ask("SET", self.settings.key, self.token, "NX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"
+
+    def release(self):
+        script = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
+        return self.ask("EVAL", script, 1, self.settings.key, self.token) == b":1\\r\\n"
+"""
+FRESH = COMPARE_AND_DELETE.format(draw="return f'token-of-{self.settings.name}-{self.attempts:04}'")
+FIXED = COMPARE_AND_DELETE.format(draw="return f'token-of-{self.settings.name}'")
+SOMETIMES = COMPARE_AND_DELETE.format(draw="return f'token-of-{self.settings.name}-{self.attempts // 2:04}'")
+# A's second is B's first.
+COLLIDES = COMPARE_AND_DELETE.format(draw="return f'token-{ord(self.settings.name) + self.attempts:04}'")
+# So are A's and C's, and no others'.
+COLLIDES_FAR = COMPARE_AND_DELETE.format(draw="return f'token-{ord(self.settings.name) % 2}-{self.attempts:04}'")
+PROMISES = "\nWorker.promises = ['expiry', 'token']\n"
+
+
+def explore(picklock, command, fault, *more):
+    ran = picklock("explore", "--worker", command, "--fault", fault, "--no-cache", "--json", "-", *more)
+    return ran, {row["fault"]: row for row in ran.json["results"]}, " ".join(" ".join(ran.json["notes"]).split())
+
+
+def causes(row):
+    return {it["cause"] for it in row["properties"] if it["verdict"] == "violated"}
+
+
+def test_a_token_for_each_attempt_is_decided(picklock, worker):
+    ran, rows, _ = explore(picklock, worker(FRESH + PROMISES), "none,slow-work,duplicate")
+    assert [rows[fault]["search"]["complete"] for fault in rows] == [True] * 3, ran
+    assert "unlock-bug" not in causes(rows["duplicate"]) and ran.status == 1, ran  # an untrue answer, as of the scheme
+
+
+def test_a_token_for_each_client_is_decided_as_what_it_is(picklock, worker):
+    """The copy of an old release removes the lock of a later attempt."""
+    ran, rows, _ = explore(picklock, worker(FIXED), "none,slow-work,duplicate")
+    assert all(row["search"]["complete"] for row in rows.values()), ran
+    assert "unlock-bug" in causes(rows["duplicate"]) and ran.status == 1, ran
+    assert causes(rows["slow-work"]) == {"overrun"} and not causes(rows["none"]), ran
+
+
+@pytest.mark.parametrize("text, why", [
+    (COLLIDES, "two clients draw the same token: attempt 2 of A and attempt 1 of B"),
+    (COLLIDES_FAR, "two clients draw the same token: attempt 1 of A and attempt 1 of C"),
+    (FIXED + PROMISES, "it promises a token for each attempt, and a client has the same one in two"),
+    (SOMETIMES, "a client has the same token in some of its attempts, and another one in others"),
+])
+def test_tokens_that_are_not_ones_own_are_not_decided(text, why, picklock, worker):
+    ran, rows, notes = explore(picklock, worker(text), "none,slow-work", "--rounds", "3")
+    assert ran.status == 2 and not any(row["as_expected"] for row in rows.values()), ran
+    assert why in notes, notes
+
+
+@pytest.mark.parametrize("name", ["B", "C"])
+def test_a_client_that_is_not_as_the_others_is_not_decided(name, picklock, worker):
+    other = f"""
+class Worker(Worker):
+    def release(self):
+        if self.settings.name == "{name}":
+            return self.ask("DEL", self.settings.key) == b":1\\r\\n"
+        return super().release()
+"""
+    ran, rows, notes = explore(picklock, worker(FRESH + other), "none,slow-work")
+    assert ran.status == 2 and not any(row["as_expected"] for row in rows.values()), ran
+    assert "its clients are not alike" in notes and "DEL lock" in notes, notes

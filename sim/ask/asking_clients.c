@@ -1,0 +1,162 @@
+/* asking_clients.c - is what one client was asked true of all of them? New processes, one a client:
+ * the tokens that they draw in their attempts must all differ, for the search has them differ; and
+ * what shows each kind of answer is asked of each of them. See asking_state.h. */
+#include "ask/asking_state.h"
+
+#include "base/memory.h"
+#include "live/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- tokens --- */
+
+/* What it was asked for, to its end; the first of all its commands that shows a token is noted. */
+static enum fail go_through(struct asking *asking, struct seat *seat, enum worker_op op,
+                            struct failure *failure)
+{
+    enum { TRIES = 200 };
+    struct session *session = seat->session;
+    enum fail fail = seat_ask(seat, op, failure);
+    for (int i = 0; i < TRIES && !fail && session_is_asked(session, seat->client); i++) {
+        struct wire_message *message = seat_waits_for(seat, ANY_SERVER);
+        const int64_t next_us = session_next_us(session, seat->client);
+        if (message) {
+            seat_note_token(&asking->worker, seat, message);
+            fail = session_execute(session, message, failure);
+            if (!fail)
+                fail = session_deliver(session, message, failure);
+        } else if (next_us != TIME_NEVER) {
+            fail = session_set_now(session, next_us, failure);
+        } else {
+            break;
+        }
+    }
+    return fail ? fail : seat_run_out(seat, failure);
+}
+
+/* One attempt after the other, each where nothing is. */
+static enum fail draw(struct asking *asking, struct seat *seat, struct spoken_token *drawn,
+                      int attempts, struct failure *failure)
+{
+    struct session *session = seat->session;
+    for (int i = 0; i < attempts; i++) {
+        for (int s = 0; s < asking->servers; s++)
+            if (control_do(session_control(session, s), failure, "FLUSHALL"))
+                return failure->code;
+        seat->commands = 0;
+        seat->own.length = 0;
+        if (go_through(asking, seat, WORKER_ACQUIRE, failure))
+            return failure->code;
+        drawn[i] = seat->own;
+        if (session_answer(session, seat->client)->kind == ANSWER_OK &&
+            go_through(asking, seat, WORKER_RELEASE, failure))
+            return failure->code;
+    }
+    return FAIL_NONE;
+}
+
+static bool is_same(const struct spoken_token *a, const struct spoken_token *b)
+{
+    return a->length && a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+/* drawn: `attempts` of each client; *repeats: pairs of a client's attempts that have one token. */
+static enum fail compare_tokens(const struct spoken_token *drawn, int count, int attempts,
+                                int *repeats, struct failure *failure)
+{
+    for (int a = 0; a < count; a++)
+        for (int b = a + 1; b < count; b++) {
+            if (!is_same(&drawn[a], &drawn[b]))
+                continue;
+            if (a / attempts != b / attempts)
+                return failure_set(
+                    failure, FAIL_UNKNOWN,
+                    "two clients draw the same token: attempt %d of %c and attempt %d of %c. "
+                    "Either can release the other's lock, and by asking tokens differ; --search "
+                    "random runs it",
+                    a % attempts + 1, 'A' + a / attempts, b % attempts + 1, 'A' + b / attempts);
+            (*repeats)++;
+        }
+    return FAIL_NONE;
+}
+
+enum fail asking_compare_tokens(struct asking *asking, int attempts, struct failure *failure)
+{
+    if (!asking->worker.token_word)
+        return FAIL_NONE;
+    const int count = asking->clients * attempts;
+    struct spoken_token *drawn = memory_new((size_t)count, sizeof *drawn);
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < asking->clients && !fail; i++)
+        fail = draw(asking, &asking->peers[i], drawn + i * attempts, attempts, failure);
+    int repeats = 0;
+    if (!fail)
+        fail = compare_tokens(drawn, count, attempts, &repeats, failure);
+    free(drawn);
+    if (fail || !repeats)
+        return fail;
+    if (asking->program->promises & 1u << WORKER_PROMISES_TOKEN)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it promises a token for each attempt, and a client has the same one in "
+                           "two: the promise is not kept; --search random runs it");
+    if (repeats < asking->clients * attempts * (attempts - 1) / 2)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "a client has the same token in some of its attempts, and another one "
+                           "in others: that is not decided by asking; --search random runs it");
+    asking->token = TOKEN_CLIENT;
+    return FAIL_NONE;
+}
+
+/* --- answers --- */
+
+/* A kind of answer: what a search can tell of a step, without its history and its bytes. */
+struct kind {
+    uint32_t happening, reply;
+    int32_t names[SERVERS_MAX];
+    uint8_t has_ended, answer, has_notice, is_asked;
+};
+
+static struct kind kind_of(const struct asking *asking, uint32_t node)
+{
+    const struct history_edge edge = worker_asker_edge(&asking->worker, node);
+    const struct remembered_step *step = &asking->worker.answers[node - 1];
+    struct kind kind;
+    memset(&kind, 0, sizeof kind);
+    kind.happening = edge.happening;
+    kind.reply = edge.reply;
+    for (int s = 0; s < SERVERS_MAX; s++)
+        kind.names[s] = step->sent[s].command ? step->sent[s].name + 1 : 0;
+    kind.has_ended = step->has_ended;
+    kind.answer = step->answer;
+    kind.has_notice = step->has_notice;
+    kind.is_asked = step->is_asked;
+    return kind;
+}
+
+/* Is there a kind on the way to that history that was not there before? They are there now. */
+static bool has_new_kind(struct asking *asking, uint32_t node)
+{
+    const uint32_t before = asking->kinds.count;
+    for (; node != NODE_ROOT; node = worker_asker_edge(&asking->worker, node).from) {
+        const struct kind kind = kind_of(asking, node);
+        (void)intern_put(&asking->kinds, &kind, sizeof kind);
+    }
+    return asking->kinds.count > before;
+}
+
+enum fail asking_compare_clients(struct asking *asking, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    /* The last ones first: they have the others on their way. */
+    for (uint32_t node = asking->worker.questions.count; node > NODE_ROOT && !fail; node--) {
+        if (!has_new_kind(asking, node))
+            continue;
+        for (int i = 1; i < asking->clients && !fail; i++) {
+            fail = seat_reset(&asking->worker, &asking->peers[i], failure);
+            if (!fail)
+                fail = history_compare(&asking->worker, &asking->peers[i], node, failure);
+        }
+    }
+    return fail;
+}
