@@ -260,6 +260,68 @@ class Worker(Worker):
     assert "a Sentinel or a Cluster, which name others, cannot be tested: give the lock plain servers" in ran.err
 
 
+@pytest.mark.parametrize("seconds", ["7", "1e9"])
+def test_a_worker_that_sleeps_too_long_while_it_begins(picklock, worker, seconds):
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def init(self, settings):
+        time.sleep({seconds})
+        super().init(settings)
+"""))
+    assert ran.status == 2 and "it sleeps, and while it begins, or is reset, a worker may sleep for 5 s in all" in ran.err, ran
+    assert "nothing that it waits for" not in ran.err
+
+
+def test_an_acquire_that_outlasts_a_lease(picklock, worker):
+    """Nobody else is blamed for what its lease was over by then."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        time.sleep(1e9)
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 1 and "got the lock behind the lease of A, which had ended at 10000.0 ms" in ran.err, ran
+    assert "but A holds the lock" not in ran.err
+
+
+def test_a_process_that_keeps_it_busy_is_named(picklock, worker):
+    ran = picklock("test", "--once", "--patience", "1s", worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if os.fork() == 0:
+            while True:
+                pass
+        while os.waitpid(-1, os.WNOHANG)[0] == 0:
+            pass
+"""))
+    assert ran.status == 2 and "is busy" in ran.err and "it has started another process, whose time is not steered" in ran.err, ran
+
+
+@pytest.mark.parametrize("promise", ["reentrant", "fair", "semaphore", "read-write", "readwrite", "read_write", "rwlock", "shared"])
+def test_a_promise_that_cannot_be_checked_is_refused_by_name(picklock, worker, promise):
+    ran = once(picklock, worker(f"Worker.promises = ['expiry', {promise!r}]\n"))
+    assert ran.status == 64 and f"it promises '{promise}' (" in ran.err and "which picklock cannot check yet" in ran.err, ran
+    assert "only answers may stand" not in ran.err
+
+
+def test_a_program_behind_a_shell_is_named_as_what_keeps_it_busy(picklock, worker):
+    command = worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        while True:
+            pass
+""")
+    ran = picklock("test", "--once", "--patience", "1s", f"sh -c {shlex.quote(command + '; true')}")
+    assert ran.status == 2 and "name it first in the command" in ran.err, ran
+
+
+def test_no_wait_needs_no_unit(picklock):
+    for wait in ("0", "0s"):
+        ran = picklock("explore", "--worker", "no-such-program", "--wait", wait)
+        assert ran.status == 69 and "no unit" not in ran.err, ran
+    assert picklock("explore", "--worker", "no-such-program", "--wait", "5").status == 64
+
+
 def test_a_connection_past_the_proxy_over_a_local_socket(picklock, worker, tmp_path):
     """A server of somebody else's is refused, whoever listens there in the file system or without a name in it; the system's log is not, nor what the worker
     itself listens at."""

@@ -89,6 +89,10 @@ static enum fail take_value(const struct option_row *row, const char *text, stru
             return failure_wrap(failure, "%s", row->name);
         return FAIL_NONE;
     case OPTION_DURATION:
+        if (strcmp(text, "0") == 0 && row->least == 0) { /* the same in any unit */
+            *(int64_t *)row->target = 0;
+            return FAIL_NONE;
+        }
         if (units_read_duration(text, row->target, failure))
             return failure_wrap(failure, "%s", row->name);
         return in_range(row, text, *(int64_t *)row->target, failure);

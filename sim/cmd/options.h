@@ -35,7 +35,7 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
     "  --fail-on WHOSE        where nothing is expected, exit with 1 for a violation that is\n"    \
     "                         the fault of: scheme, deployment, bug (one of these two), any\n"     \
     "                         (also nobody's), never (default " default_is ";\n"                   \
-    "                         for a scheme from a file: scheme)\n"
+    "                         for a worker or a scheme from a file: scheme)\n"
 
 /* Of every command that starts servers, or uses one that is there. */
 #define SERVER_HELP \

@@ -83,6 +83,20 @@ static void assert_words(const struct scheme *scheme, const char *words)
     cell_close(&cell);
 }
 
+static void one_step_is_no_steps(void **state)
+{
+    char text[256];
+    struct cell cell;
+    (void)state;
+    cell_init(&cell, &scheme_always_refused);
+    cell.outcome.findings[PROPERTY_PROGRESS] =
+        (struct explore_finding){.verdict = VERDICT_VIOLATED, .events = 1, .is_shortest = true};
+    cell.witnesses[PROPERTY_PROGRESS].cause = CAUSE_STUCK;
+    assert_string_equal(cell_print(&cell, text, sizeof text), "stuck (1 step)");
+    cell.outcome.findings[PROPERTY_PROGRESS].events = 2;
+    assert_string_equal(cell_print(&cell, text, sizeof text), "stuck (2 steps)");
+}
+
 static void a_lock_that_nobody_ever_has_is_stuck_from_the_start(void **state)
 {
     static const struct scheme *const never[] = {&scheme_setnx_wants_ok, &scheme_set_wants_one,
@@ -135,6 +149,7 @@ int main(void)
         cmocka_unit_test(a_key_that_outlives_patience_is_stuck),
         cmocka_unit_test(a_key_that_goes_in_time_is_not),
         cmocka_unit_test(while_somebody_holds_it_there_is_no_hurry),
+        cmocka_unit_test(one_step_is_no_steps),
         cmocka_unit_test(a_lock_that_nobody_ever_has_is_stuck_from_the_start),
         cmocka_unit_test(an_acquire_that_tries_for_ever_shows_it),
         cmocka_unit_test(what_no_replay_shows_is_said),

@@ -61,11 +61,17 @@ enum fail session_start_worker(struct session *session, int client, struct failu
     return worker_new(&slot->worker, &wanted, failure);
 }
 
-static enum fail not_ready(const struct session *session, int client, enum worker_op op,
+static enum fail not_ready(struct session *session, int client, enum worker_op op,
                            struct failure *failure)
 {
     const struct worker *worker = session->clients[client].worker;
     const char *words = worker_last_words(worker);
+    if (session_next_us(session, client) != TIME_NEVER)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "worker %s does not answer %s: it sleeps, and while it begins, or is "
+                           "reset, a worker may sleep for %d s in all",
+                           session->options.names[client], worker_op_name(op),
+                           SESSION_BEGIN_US / 1000000);
     return failure_set(failure, FAIL_UNKNOWN,
                        "worker %s does not answer %s: it waits, and nothing that it waits for will "
                        "come%s%s%s",

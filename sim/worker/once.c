@@ -262,6 +262,13 @@ static enum fail step(struct once *once, int client, enum worker_op op, bool is_
         return failure_set(failure, FAIL_EXPECTATION,
                            "worker %s was asked to %s, and answered with an error: %s",
                            names[client], worker_op_name(op), answer->error);
+    const int64_t held_us = once->until_us[!client];
+    if (is_refused && answer->kind == ANSWER_OK && held_us <= session_now_us(once->session))
+        return failure_set(failure, FAIL_EXPECTATION,
+                           "worker %s was asked to %s, and got the lock behind the lease of %s, "
+                           "which had ended at %.1f ms: an attempt took longer than a lease",
+                           names[client], worker_op_name(op), names[!client],
+                           (double)held_us / 1000);
     if ((answer->kind == ANSWER_NOT_OK) != is_refused)
         return failure_set(failure, FAIL_EXPECTATION,
                            "worker %s was asked to %s, and answered ok: %s, but %s", names[client],

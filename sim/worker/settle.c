@@ -6,6 +6,7 @@
  * GRACE_TICKS of our own loop while nobody does anything: a worker that the machine lets wait uses
  * up none of them, nor does a loop that has not run. */
 #include "base/monotonic.h"
+#include "worker/runtime.h"
 #include "worker/session_state.h"
 
 #include <stdio.h>
@@ -225,6 +226,24 @@ static const char *stack_of(struct session *session, struct worker *worker)
     return worker_stack(worker);
 }
 
+/* What else may keep it busy, as the end of a sentence. */
+static const char *busy_around(struct worker *worker, char *text, size_t size)
+{
+    const char *runtime = runtime_lacks_flags(worker_pid(worker));
+    *text = '\0';
+    if (worker_has_children(worker))
+        (void)snprintf(text, size,
+                       "; it has started another process, whose time is not steered, and may wait "
+                       "for that: where that is the lock's own program, behind a wrapper, name it "
+                       "first in the command");
+    else if (runtime)
+        (void)snprintf(text, size,
+                       "; %s is not what the command names first, so that its flags could not be "
+                       "set: its own timers may keep it busy",
+                       runtime);
+    return text;
+}
+
 static enum fail not_settled(struct session *session, struct failure *failure)
 {
     char words[600];
@@ -249,10 +268,12 @@ static enum fail not_settled(struct session *session, struct failure *failure)
                                session->options.names[i]);
         timekeeper_describe(timekeeper, words, sizeof words);
         const char *stack = stack_of(session, slot->worker);
+        char around[300];
         return failure_set(
             failure, FAIL_UNKNOWN,
-            "worker %s is busy: it has not come to rest within %g s of real time (%s)%s%s",
-            session->options.names[i], patience, words, *stack ? ": " : "", stack);
+            "worker %s is busy: it has not come to rest within %g s of real time (%s)%s%s%s",
+            session->options.names[i], patience, words, *stack ? ": " : "", stack,
+            busy_around(slot->worker, around, sizeof around));
     }
     const int waiting = find_waiting_for_child(session);
     if (waiting != NOBODY_WAITS)

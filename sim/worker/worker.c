@@ -120,7 +120,9 @@ static void take_answer(struct worker *worker, const char *line, size_t length)
     if (worker->has_failed)
         return;
     if (protocol_read(line, length, &answer, &failure)) {
-        failure_wrap(&failure, "it printed on its standard output, where only answers may stand");
+        failure_wrap(&failure, line[0] == '{' ? "its answer"
+                                              : "it printed on its standard output, where only "
+                                                "answers may stand");
         tell_failure(worker, &failure);
         return;
     }

@@ -156,15 +156,15 @@ const char *cell_print(const struct cell *cell, char *text, size_t size)
         snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
         break;
     case CELL_BROKEN:
-        snprintf(text, size, "broken (%s, %s%d steps)%s",
-                 cause_name(cell->witnesses[property].cause), at_most, steps,
+        snprintf(text, size, "broken (%s, %s%d step%s)%s",
+                 cause_name(cell->witnesses[property].cause), at_most, steps, units_plural(steps),
                  is_never_acquired(cell) ? ", and nobody can ever acquire it" : "");
         break;
     case CELL_STUCK:
         if (is_never_acquired(cell))
             snprintf(text, size, "stuck (nobody can ever acquire it)");
         else
-            snprintf(text, size, "stuck (%s%d steps)", at_most, steps);
+            snprintf(text, size, "stuck (%s%d step%s)", at_most, steps, units_plural(steps));
         break;
     case CELL_UNKNOWN:
         /* of any property that is not progress */
