@@ -439,6 +439,10 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
         results_note(results, memory_format("Of answers that are kept: %s.", asking->kept_words));
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
-            results_note(results, memory_format("%s is unknown: %s", cells->rows[i].faults,
+            results_note(results, memory_format("%s %s: %s", cells->rows[i].faults,
+                                                cells->rows[i].is_run
+                                                    ? "was searched by running, since it was not "
+                                                      "decided by asking"
+                                                    : "is unknown",
                                                 cells->rows[i].doubt));
 }

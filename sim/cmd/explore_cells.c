@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/explore_asking.h"
 #include "cmd/explore_minimal_faults.h"
+#include "cmd/explore_undecided.h"
 #include "cmd/heartbeat.h"
 #include "run/cell_result.h"
 #include "run/moves.h"
@@ -234,6 +235,14 @@ static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
     return fail;
 }
 
+/* A worker's, by asking it once; what that leaves open by running it. */
+static enum fail ask_and_run(struct cells *cells, const struct explore_args *args,
+                             struct failure *failure)
+{
+    const enum fail fail = explore_asking_run(args->asking, cells, args, failure);
+    return fail ? fail : explore_undecided_run(cells, args, failure);
+}
+
 /* The matrix: cells side by side, all at once. */
 static enum fail fill_matrix(struct cells *cells, const struct explore_args *args,
                              const struct scheme_list *wanted, const struct shard *shard,
@@ -248,7 +257,7 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     for (int i = 0; i < cells->count; i++)
         all[i] = &cells->rows[i];
     if (!fail && args->asking)
-        fail = explore_asking_run(args->asking, cells, args, failure);
+        fail = ask_and_run(cells, args, failure);
     else if (!fail && args->program)
         fail = run_worker(cells, args->program, failure);
     else if (!fail)

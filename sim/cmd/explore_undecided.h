@@ -1,0 +1,16 @@
+/* explore_undecided.h - cells of a worker that asking it once has left unknown (explore_asking.h)
+ * are searched by running it: what is found so, and confirmed, counts; what is not stays unknown.
+ */
+#ifndef PICKLOCK_CMD_EXPLORE_UNDECIDED_H
+#define PICKLOCK_CMD_EXPLORE_UNDECIDED_H
+
+#include "cmd/explore_args.h"
+#include "cmd/explore_cells.h"
+
+enum { UNDECIDED_RUNS = 100 }; /* of a cell, at most; --budget ends them earlier */
+
+/* Failures end the program, as of worker_search_cell(). */
+enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,
+                                struct failure *failure);
+
+#endif
