@@ -332,6 +332,7 @@ static inline void redis_start(struct redis *redis)
                     _exit(1);
                 execlp("redis-server", "redis-server", "--port", port, "--bind", "127.0.0.1",
                        "--save", "", "--dbfilename", "none.rdb", "--appendonly", "no",
+                       "--rdb-del-sync-files", "yes", /* what it sends a replica */
                        "--enable-debug-command", "yes", NULL);
                 _exit(127);
             }
