@@ -416,7 +416,8 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "processes. Assumed: the worker is deterministic, and all clients are alike "
                 "(asked for each kind of answer); what it does "
                 "behind an attempt is what a new one does (asked %" PRIu64
-                " times); time goes in ticks, %d to a lease%s%s%s%s.%s%s%s",
+                " times); time goes in ticks, %d to a lease, and what is so between them alone, as "
+                "just before a lease ends, is not tried%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
                 figures->ends, asking->lease_ticks, far, clock,
                 figures->is_even_handed
