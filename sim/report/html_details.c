@@ -159,6 +159,8 @@ static void put_timeline(const struct page *page, const struct result_row *row,
 
 static void put_faults(const struct page *page, const struct stress_figures *figures)
 {
+    html_put(page, "<dt>Clients</dt><dd>%" PRId64 ", all connected before it began</dd>\n",
+             figures->clients);
     html_put(page, "<dt>Struck</dt><dd>");
     if (figures->faults > 0)
         html_put(page, "%" PRId64 " faults, %" PRId64 " of them inside a hold", figures->faults,

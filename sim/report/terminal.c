@@ -186,12 +186,12 @@ static void print_faults(const struct terminal *terminal, const struct result_ro
     const struct stress_figures *figures = row->stress;
     char *faults =
         figures->faults > 0
-            ? memory_format("%" PRId64 " fault%s, %" PRId64 " of them inside a hold",
-                            figures->faults, units_plural(figures->faults), figures->faults_in_hold)
+            ? memory_format("%" PRId64 " fault%s, %" PRId64 " inside a hold", figures->faults,
+                            units_plural(figures->faults), figures->faults_in_hold)
             : memory_text("without any fault");
-    char *words = memory_format("%s: %" PRId64 " client%s, %s; %" PRId64 " contended attempts",
-                                result_lock(row), figures->clients, units_plural(figures->clients),
-                                faults, figures->contended);
+    char *words = memory_format(
+        "%s: %" PRId64 " connected client%s, %s; %" PRId64 " contended attempts", result_lock(row),
+        figures->clients, units_plural(figures->clients), faults, figures->contended);
     fputs(before, terminal->out);
     text_print_wrapped(terminal->out, words, 0, terminal->columns);
     free(words);

@@ -6,9 +6,11 @@
 #include "test/probe.h"
 
 #include "explore/graph/apply.h"
+#include "explore/graph/properties.h"
 #include "explore/reduce/persistent_sets.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- what is left out commutes with what is in the set --- */
 
@@ -37,6 +39,8 @@ static void hear_on(struct state_space *space, uint32_t *client_state)
 static void apply_bare(struct state_space *space, uint32_t *words, const struct enabled *it)
 {
     const int clients = space->config.clients;
+    uint32_t before[WORDS_MAX];
+    memcpy(before, words, sizeof before);
     if (it->action.kind == ACTION_ARRIVE) {
         unsigned observed = space_arrive(space, &words[it->client], it->action.message,
                                          &words[clients + it->server], it->client);
@@ -48,7 +52,8 @@ static void apply_bare(struct state_space *space, uint32_t *words, const struct 
     } else {
         words[clients + it->server] = it->action.to;
         for (int i = 0; i < clients && it->action.did & DID_DISCONNECT; i++)
-            words[i] = space_break(space, words[i], it->server);
+            words[i] = space_break(space, words[i], it->server,
+                                   properties_brings_back(space, before, words, i, it->server));
     }
 }
 
