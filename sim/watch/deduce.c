@@ -1,6 +1,6 @@
 /* deduce.c - what an execution was: a grant, a release, an extension, a refusal; by whom, and of
  * whose lock. Told to the story as events; never a verdict. */
-#include "watch/internal.h"
+#include "watch/tell.h"
 #include "watch/kinds.h"
 
 #include "worker/look.h"
@@ -14,132 +14,6 @@ enum {
     PATIENCE_US = 5000000,
     EXPIRY_US = 2000,
 };
-
-/* One execution, and the words for it. */
-struct telling {
-    struct watched_run *watching;
-    const struct seen_execution *seen;
-    struct watched_key *key;
-    struct opaque opaque;
-    struct effects effects;
-    struct reply reply;
-};
-
-/* --- what it did --- */
-
-static enum did what_was_done(const struct telling *it, enum effect by_operation)
-{
-    const struct key_look *before = it->seen->before, *behind = it->seen->behind;
-    const bool is_same = keys_is_same_expiry(&it->watching->keys, before, behind);
-    return did_between(
-        &(struct key_difference){.was_there = before->is_there,
-                                 .is_there = behind->is_there,
-                                 .is_other = strcmp(before->value, behind->value) != 0,
-                                 .ttl_before = is_same ? behind->expires_us : before->expires_us,
-                                 .ttl_behind = behind->expires_us,
-                                 .by_operation = by_operation,
-                                 .is_error = it->reply.kind == REPLY_ERROR,
-                                 .is_refusal = look_is_refusal(&it->reply)});
-}
-
-static void fill_effects(struct telling *it, enum did did, enum operation op)
-{
-    static const enum effect wanted[OP_COUNT] = {
-        [OP_ACQUIRE] = EFFECT_SET, [OP_RELEASE] = EFFECT_DELETE, [OP_EXTEND] = EFFECT_EXPIRE};
-    const struct key_look *before = it->seen->before, *behind = it->seen->behind;
-    struct key_effect *effect = &it->effects.on[0];
-    const bool is_written = did == DID_CREATED || did == DID_OVERWRITTEN;
-    it->effects = (struct effects){.count = 1};
-    effect->key = KEY_LOCK;
-    effect->did = did;
-    effect->before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT;
-    effect->wanted = did_wants(did, wanted[op], look_is_refusal(&it->reply));
-    if (before->is_there) {
-        effect->has_old = value_number(before->value, &effect->old_value);
-        (void)strcpy(it->effects.texts[0].old_value, before->value);
-    }
-    if (it->seen->is_unlike) {
-        const int named = holder_named(it->watching, it->seen->words, it->seen->key);
-        const char *token = named == NOBODY_KNOWN ? "" : it->watching->holders[named].token;
-        effect->before = BEFORE_UNKNOWN;
-        effect->is_unlike = true;
-        effect->has_old = value_number(token, &effect->old_value);
-        (void)strcpy(it->effects.texts[0].old_value, token);
-    }
-    if (is_written) {
-        effect->has_new = value_number(behind->value, &effect->new_value);
-        (void)strcpy(it->effects.texts[0].new_value, behind->value);
-    }
-    if (behind->is_there && behind->left_us != INT64_MAX && (is_written || did_is_expiry(did))) {
-        effect->has_ttl = true;
-        effect->ttl_us = it->seen->looked_us + behind->left_us - it->seen->sent_us;
-    }
-}
-
-/* --- events --- */
-
-/* On which question they hang. */
-struct condition {
-    struct question *question;
-    enum when when;
-};
-
-static const struct condition always = {.when = ALWAYS};
-
-static void put(struct telling *it, int holder, enum event_kind kind, enum operation op,
-                enum result result, struct condition on)
-{
-    const struct seen_execution *seen = it->seen;
-    const bool has_command = kind == EVENT_SEND || kind == EVENT_EXECUTE || kind == EVENT_HEAR;
-    const bool is_before = kind == EVENT_CALL || kind == EVENT_SEND || kind == EVENT_NOTICE;
-    const int64_t time_us = is_before ? seen->sent_us : seen->done_us;
-    const struct holder *who = &it->watching->holders[holder];
-    const bool is_grant = kind == EVENT_RETURN && result == RESULT_GRANTED;
-    struct event event = {.time_us = time_us,
-                          .from_us = kind == EVENT_EXECUTE ? seen->sent_us : time_us,
-                          .kind = kind,
-                          .client = holder,
-                          .server = has_command ? 0 : -1,
-                          .lock = seen->key,
-                          .attempt = who->attempt,
-                          .op = kind == EVENT_NOTICE ? OP_ACQUIRE : op,
-                          .result = result,
-                          .is_inferred = !has_command,
-                          .opaque = has_command ? &it->opaque : NULL};
-    if (kind == EVENT_EXECUTE || kind == EVENT_HEAR)
-        event.reply = it->reply;
-    if (kind == EVENT_EXECUTE)
-        event.effects = &it->effects;
-    if (is_grant && value_number(who->token, &event.token))
-        event.token_text = who->token;
-    if (kind == EVENT_HEAR && it->seen->heard == DELIVERED_LATER) {
-        late_keep(&it->seen->link->late, &event, holder);
-        return;
-    }
-    story_put(it->watching->story, &event, on.question, on.when);
-}
-
-static void keep_late(struct telling *it, int holder, enum operation op, enum result result)
-{
-    put(it, holder, EVENT_HEAR, op, result, always);
-}
-
-/* An operation of one command, from its call to its return. */
-static void put_operation(struct telling *it, int holder, enum operation op, enum result result,
-                          struct condition on)
-{
-    const bool is_heard = it->seen->heard == DELIVERED_NOW;
-    put(it, holder, EVENT_CALL, op, RESULT_NONE, on);
-    put(it, holder, EVENT_SEND, op, RESULT_NONE, on);
-    put(it, holder, EVENT_EXECUTE, op, RESULT_NONE, on);
-    if (it->seen->heard == DELIVERED_LATER && on.when == ALWAYS) {
-        keep_late(it, holder, op, result);
-        return;
-    }
-    if (is_heard)
-        put(it, holder, EVENT_HEAR, op, RESULT_NONE, on);
-    put(it, holder, EVENT_RETURN, op, is_heard ? result : RESULT_FAILED, on);
-}
 
 /* --- holders that come back, or do not --- */
 
@@ -170,7 +44,7 @@ static void ask_others(struct telling *it, int winner)
         const struct holder *holder = &watching->holders[h];
         if (h == winner || !holder->is_open || holder->key != it->seen->key || holder->goes_on)
             continue;
-        put(it, h, EVENT_NOTICE, OP_ACQUIRE, RESULT_NONE, ask(it, h, PATIENCE_US, WHEN_NO));
+        tell_event(it, h, EVENT_NOTICE, OP_ACQUIRE, RESULT_NONE, ask(it, h, PATIENCE_US, WHEN_NO));
     }
 }
 
@@ -244,8 +118,8 @@ static void granted(struct telling *it, enum did did, bool is_grant)
         return;
     ask_others(it, who);
     begin_attempt(it, who);
-    fill_effects(it, did, OP_ACQUIRE);
-    put_operation(it, who, OP_ACQUIRE, is_grant ? RESULT_GRANTED : RESULT_FAILED, always);
+    tell_effects(it, did, OP_ACQUIRE);
+    tell_operation(it, who, OP_ACQUIRE, is_grant ? RESULT_GRANTED : RESULT_FAILED, always);
     watching->holders[who].is_open = is_grant && seen->heard == DELIVERED_NOW;
     it->key->is_lock = true;
     it->key->owner = who;
@@ -268,14 +142,6 @@ static void note_unknown(struct telling *it, const struct author *author)
                       watching->holders[owner].name, (unsigned long long)it->seen->link->number,
                       *peer->label ? " of " : "", peer->label,
                       watching->holders[author->suspect].name);
-}
-
-/* By somebody nobody knows. */
-static void put_unknown(struct telling *it, enum operation op, struct condition on)
-{
-    const int unknown = holder_unknown(it->watching);
-    if (unknown != NOBODY_KNOWN)
-        put(it, unknown, EVENT_EXECUTE, op, RESULT_NONE, on);
 }
 
 static void say_open(struct telling *it)
@@ -303,9 +169,9 @@ static void released_by_owner(struct telling *it, int owner, bool is_named)
         on = ask(it, owner, left_us < PATIENCE_US ? left_us : PATIENCE_US, WHEN_NO);
     else
         comes_back(it, owner);
-    put_operation(it, owner, OP_RELEASE, RESULT_RELEASED, on);
+    tell_operation(it, owner, OP_RELEASE, RESULT_RELEASED, on);
     if (!is_named)
-        put_unknown(it, OP_RELEASE, (struct condition){on.question, WHEN_YES});
+        tell_unknown(it, OP_RELEASE, (struct condition){on.question, WHEN_YES});
     watching->holders[owner].is_open = false;
     watching->outcome->releases++;
     watching->outcome->plain_deletes += words_delete(it->seen->words);
@@ -321,18 +187,18 @@ static void deleted(struct telling *it)
         author = holder_author(watching, it->seen->link, it->seen->key);
     else if (named == NOBODY_KNOWN)
         author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
-    fill_effects(it, DID_DELETED, OP_RELEASE);
+    tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.is_open)
         say_open(it);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
     } else if (author.holder != NOBODY_KNOWN) {
         comes_back(it, author.holder);
-        put_operation(it, author.holder, OP_RELEASE, RESULT_RELEASED, always);
+        tell_operation(it, author.holder, OP_RELEASE, RESULT_RELEASED, always);
         watching->holders[author.holder].is_open = false;
     } else {
         note_unknown(it, &author);
-        put_unknown(it, OP_RELEASE, always);
+        tell_unknown(it, OP_RELEASE, always);
     }
     it->key->is_lock = false;
 }
@@ -345,15 +211,15 @@ static void extended(struct telling *it, enum did did)
     if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
-    fill_effects(it, did, OP_EXTEND);
+    tell_effects(it, did, OP_EXTEND);
     if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
-        put_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
+        tell_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
     } else if (author.holder != NOBODY_KNOWN) {
-        put(it, author.holder, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
+        tell_event(it, author.holder, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
     } else {
         note_unknown(it, &author);
-        put_unknown(it, OP_EXTEND, always);
+        tell_unknown(it, OP_EXTEND, always);
     }
 }
 
@@ -365,12 +231,12 @@ static bool rewritten(struct telling *it)
     if (named == NOBODY_KNOWN || named != it->key->owner)
         return false;
     struct key_effect *effect = &it->effects.on[0];
-    fill_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
+    tell_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
     effect->has_new = value_number(behind->value, &effect->new_value);
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     (void)strcpy(it->watching->holders[named].token, behind->value);
-    put_operation(it, named, OP_EXTEND, RESULT_DONE, always);
+    tell_operation(it, named, OP_EXTEND, RESULT_DONE, always);
     return true;
 }
 
@@ -386,8 +252,8 @@ static void refused_acquire(struct telling *it)
     if (who == NOBODY_KNOWN || it->watching->holders[who].is_open || who == it->key->owner)
         return;
     begin_attempt(it, who);
-    fill_effects(it, DID_REFUSED, OP_ACQUIRE);
-    put_operation(it, who, OP_ACQUIRE, RESULT_REFUSED, always);
+    tell_effects(it, DID_REFUSED, OP_ACQUIRE);
+    tell_operation(it, who, OP_ACQUIRE, RESULT_REFUSED, always);
     it->watching->outcome->refusals++;
 }
 
@@ -405,8 +271,8 @@ static void unchanged(struct telling *it)
         comes_back(it, named);
         if (is_owner || !watching->holders[named].is_open || !is_refusal)
             return;
-        fill_effects(it, DID_REFUSED, OP_RELEASE);
-        put_operation(it, named, OP_RELEASE, RESULT_NOT_MINE, always);
+        tell_effects(it, DID_REFUSED, OP_RELEASE);
+        tell_operation(it, named, OP_RELEASE, RESULT_NOT_MINE, always);
         watching->holders[named].is_open = false;
         return;
     }
@@ -467,14 +333,14 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     }
     if (it.key->is_lock && !seen->before->is_there)
         it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
-    enum did did = what_was_done(&it, EFFECT_READ);
+    enum did did = tell_did(&it, EFFECT_READ);
     const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
     struct seen_execution after = *seen;
     if (has_ended(&it, did)) {
         after.before = &gone;
         it.seen = &after;
         it.key->is_lock = false;
-        did = what_was_done(&it, EFFECT_READ);
+        did = tell_did(&it, EFFECT_READ);
     }
     if (is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",

@@ -1,0 +1,38 @@
+/* tell.h - an execution, told to the story as the events of an operation. */
+#ifndef PICKLOCK_WATCH_TELL_H
+#define PICKLOCK_WATCH_TELL_H
+
+#include "watch/internal.h"
+
+/* One execution, and the words for it. */
+struct telling {
+    struct watched_run *watching;
+    const struct seen_execution *seen;
+    struct watched_key *key;
+    struct opaque opaque;
+    struct effects effects;
+    struct reply reply;
+};
+
+/* On which question they hang. */
+struct condition {
+    struct question *question;
+    enum when when;
+};
+
+static const struct condition always = {.when = ALWAYS};
+
+/* What differs between the two looks. */
+enum did tell_did(const struct telling *it, enum effect by_operation);
+/* That is what it did to the key, in what is told from here on. */
+void tell_effects(struct telling *it, enum did did, enum operation op);
+
+void tell_event(struct telling *it, int holder, enum event_kind kind, enum operation op,
+                enum result result, struct condition on);
+/* An operation of one command, from its call to its return. */
+void tell_operation(struct telling *it, int holder, enum operation op, enum result result,
+                    struct condition on);
+/* By somebody nobody knows. */
+void tell_unknown(struct telling *it, enum operation op, struct condition on);
+
+#endif
