@@ -23,7 +23,7 @@ def test_its_faults_are_listed():
     assert faults["stall"]["choices"] == []
     assert faults["resend"]["choices"] == ["lose-reply", "resend"]
     assert all(choices[name]["fault"] for row in faults.values() for name in row["choices"])
-    assert [name for name, row in faults.items() if not row["schemes"]] == ["half-open"]
+    assert [name for name, row in faults.items() if not row["schemes"]] == ["half-open", "slow-dial"]
     refused = run("explore", "--scheme", "setnx-del", "--fault", "half-open+crash")
     assert refused.status == 64 and "half-open does not apply to a scheme: a scheme has no time-outs of its own" in refused.err, refused
     text = " ".join(run("list", "faults").out.split())

@@ -9,7 +9,8 @@ from conftest import ROOT, listed
 SCENARIOS = listed("scenarios")
 # test_worker_extends.py, test_worker_cancels.py and test_worker_connections.py play them
 FOR_WORKERS = {"extend-in-time": "nobody asks a scheme to extend", "extend-too-late": "nobody asks a scheme to extend",
-               "forgotten-grant": "nobody cancels a scheme's acquire", "half-open": "a scheme has no connections"}
+               "forgotten-grant": "nobody cancels a scheme's acquire", "half-open": "a scheme has no connections",
+               "slow-dial": "a scheme makes no connections"}
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
 
 

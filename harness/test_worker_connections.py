@@ -2,9 +2,11 @@
 
 import json
 import shlex
+import shutil
+import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import BUILD, ROOT
 from workers import EXAMPLES, PYTHON, needs_redis_py
 
 # A scheme of the table as a worker, over a socket of its own; a connection that failed is closed, and the next command dials anew.
@@ -127,6 +129,71 @@ def test_the_end_of_a_server_is_not_heard_on_a_silent_connection(own, searched, 
 def test_by_asking_it_is_refused_by_name(picklock, own):
     ran = picklock("explore", "--worker", own(), "--fault", "half-open")
     assert ran.status == 64 and "half-open does not apply to a worker: connections that fall silent are not decided by asking" in ran.err, ran
+
+
+# --- dials that take long ---
+
+EACH = """
+    def init(self, settings):
+        super().init(settings)
+
+        class Each(Connection):
+            def __call__(self, *words):
+                try:
+                    return super().__call__(*words)
+                finally:
+                    self.close()
+
+        self.redis = Each(settings.address())
+"""
+
+def test_a_release_that_waits_for_its_connection_deletes_what_is_not_its_own(own, searched, tmp_path):
+    ran, found = searched(own(PLAIN_DELETE, more=EACH), "none,slow-dial", "--runs", 300)
+    assert found["none"] == {} and found["slow-dial"]["release-own"] == "unlock-bug", ran
+    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*release-own*")
+    lines = path.read_text().split("---\n")[1].splitlines()
+    ends = [at for at, line in enumerate(lines) if " connect to server 1" in line]
+    assert [lines[at][1:] for at in ends] == [" cannot connect to server 1", " can connect to server 1"], lines
+    assert any(line.startswith("time passes") for line in lines[ends[0]:ends[1]]), lines
+
+
+def test_a_release_that_compares_lives_with_a_slow_connection(own, searched):
+    ran, found = searched(own(more=EACH), "slow-dial", "--runs", 120)
+    assert set(found["slow-dial"].values()) <= {"leftover", "overrun"} and "release-own" not in found["slow-dial"], ran
+    assert "no fault struck" not in ran.out, ran
+
+
+def test_who_gives_up_connecting_and_says_so_is_not_blamed(own, searched):
+    """Behind its own time-out nothing comes: the key goes with its lease, which is nobody's fault."""
+    ran, found = searched(own(PLAIN_DELETE, timeout=0.05, more=EACH), "slow-dial", "--runs", 120)
+    assert set(found["slow-dial"].values()) <= {"leftover", "overrun"}, ran
+    assert "no fault struck" not in ran.out, ran
+
+
+def test_who_keeps_its_connection_is_never_struck_and_not_called_safe(own, searched):
+    ran, found = searched(own(PLAIN_DELETE), "slow-dial", "--runs", 30)
+    assert found["slow-dial"] == {} and "unknown (no fault struck in 30 runs" in ran.out and " 0 safe" in ran.out, ran
+
+
+@pytest.mark.parametrize("lock, more, wrong", [(PLAIN_DELETE, EACH, {"release-own": "unlock-bug"}), (CAREFUL, EACH, {}), (PLAIN_DELETE, "pass", {})])
+def test_a_release_whose_connection_takes_longer_than_the_lease(picklock, own, tmp_path, lock, more, wrong):
+    ran, row, found = played(picklock, tmp_path, own(lock, more=more), "slow-dial")
+    assert {name: cause for name, cause in found.items() if name == "release-own"} == wrong, ran
+    assert wrong or row["verdict"] == "holds", ran
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="the Debian package strace is not installed")
+def test_where_the_kernel_does_not_say_who_connects_it_is_unknown(own, tmp_path):
+    command = [BUILD / "picklock", "run", "--worker", own(PLAIN_DELETE, more=EACH), "scenarios/slow-dial.yaml", "--out", tmp_path / "out"]
+    strace = ["strace", "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:error=EPERM"]
+    ran = subprocess.run(strace + command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert "A cannot connect to server 1: who connects cannot be found: this kernel answers no sock_diag" in " ".join(ran.stdout.split()), ran
+    assert "1 unknown" in ran.stdout, ran
+
+
+def test_by_asking_slow_connections_are_refused_by_name(picklock, own):
+    ran = picklock("explore", "--worker", own(), "--fault", "slow-dial")
+    assert ran.status == 64 and "slow-dial does not apply to a worker: connections that are made slowly are not decided by asking" in ran.err, ran
 
 
 # --- refused, and ended with commands on their way ---

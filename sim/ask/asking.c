@@ -271,6 +271,9 @@ const char *asking_cannot(enum fault fault)
         return "which commands of a worker may write is for its server to say";
     case FAULT_REFUSING_SERVER:
         return "connections that are refused are not decided by asking yet";
+    case FAULT_SLOW_DIAL:
+        return "connections that are made slowly are not decided by asking: --search random runs "
+               "them";
     case FAULT_HALF_OPEN:
         return "connections that fall silent are not decided by asking: --search random runs them";
     default:

@@ -46,10 +46,12 @@ enum fault_effect {
     FAULT_DELAYS,      /* the message stands still for the event's amount from then on */
     FAULT_PAUSES,      /* the client does */
     FAULT_SILENCES,    /* the client's connections to the server: it has to find out by itself */
-    FAULT_KILLS,       /* the client */
-    FAULT_STEPS_CLOCK, /* the client's or the server's own, by the event's amount */
-    FAULT_SETS_RATE,   /* of the same clock: it gains the event's amount a second from then on */
-    FAULT_LOSES_KEYS,  /* the column of keys says which */
+    FAULT_HOLDS_DIALS, /* of the client to the server: it connects, and has no answer, until the */
+    FAULT_ANSWERS_DIALS, /* next event of this one, if any */
+    FAULT_KILLS,         /* the client */
+    FAULT_STEPS_CLOCK,   /* the client's or the server's own, by the event's amount */
+    FAULT_SETS_RATE,     /* of the same clock: it gains the event's amount a second from then on */
+    FAULT_LOSES_KEYS,    /* the column of keys says which */
     FAULT_LOSES_SCRIPTS,
     FAULT_CUTS_REPLICA,
     FAULT_SAVES_KEYS,

@@ -147,6 +147,7 @@ struct proxy {
     int listeners;         /* those that are just closing, too */
     bool takes_any;        /* proxy_take_any_protocol() */
     bool is_refusing;      /* it is bound, and does not listen */
+    bool holds_dials;      /* it listens, and hears nobody */
     struct address upstream;
     bool upstream_is_known;
     const struct tls *tls; /* NULL: none is spoken */
@@ -181,7 +182,8 @@ void side_close(struct side *side, enum leave how); /* LEAVE_RST: the peer sees 
 /* link.c */
 void link_side_closed(uv_handle_t *handle);
 void link_abandon(struct proxy_link *link); /* closes what an ended link still has open */
-void link_new(struct proxy *proxy);
+/* Of a client that connects to the listener; or (not below 0) of that socket, which is taken. */
+void link_new(struct proxy *proxy, int socket);
 /* Ends it: nothing passes any more; closed() and the farewell to both sides follow in the next turn
  * of the loop. */
 void link_over(struct proxy_link *link, enum leave client_leaves, enum leave server_leaves);

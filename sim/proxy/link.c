@@ -241,7 +241,7 @@ static void insert(struct proxy *proxy, struct proxy_link *link)
     proxy->links_count++;
 }
 
-void link_new(struct proxy *proxy)
+void link_new(struct proxy *proxy, int socket)
 {
     struct proxy_link *link = memory_new(1, sizeof *link);
     insert(proxy, link);
@@ -254,7 +254,10 @@ void link_new(struct proxy *proxy)
     assert(!error);
     link->timer.data = &link->to_server;
     link->handles = 3;
-    if (uv_accept(&proxy->listener->socket.stream, &link->client.socket.stream) < 0) {
+    const int opened =
+        socket >= 0 ? uv_tcp_open(&link->client.socket.tcp, socket)
+                    : uv_accept(&proxy->listener->socket.stream, &link->client.socket.stream);
+    if (opened < 0) {
         link->is_over = link->is_told = true; /* nobody has heard of it yet */
         proxy_notice(proxy, NOTICE_NOT_ACCEPTED, NULL, "a client could not be accepted");
         link_abandon(link);

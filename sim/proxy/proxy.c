@@ -82,7 +82,7 @@ static void on_connection(uv_stream_t *listener, int status)
     if (status < 0)
         proxy_notice(proxy, NOTICE_NOT_ACCEPTED, NULL, "cannot accept: %s", uv_strerror(status));
     else
-        link_new(proxy);
+        link_new(proxy, -1);
 }
 
 static void free_if_closed(struct proxy *proxy);

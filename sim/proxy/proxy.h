@@ -130,6 +130,14 @@ void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstrea
 enum fail proxy_refuse(struct proxy *proxy, struct failure *failure);
 /* Takes connections again; nothing to do where none are refused. */
 enum fail proxy_accept(struct proxy *proxy, struct failure *failure);
+/* Who connects from here on is neither answered nor refused, until proxy_answer_dials(); how many
+ * do, -1: not known. Only of an IPv4 listener that takes connections. FAIL_UNKNOWN: why it cannot.
+ */
+enum fail proxy_hold_dials(struct proxy *proxy, struct failure *failure);
+bool proxy_holds_dials(const struct proxy *proxy);
+int proxy_held_dials(const struct proxy *proxy);
+/* Whoever still dials has his connection now; nothing to do where none are held. */
+enum fail proxy_answer_dials(struct proxy *proxy, struct failure *failure);
 /* Closes listener and links; closed() comes for each; done(context) when all handles are closed.
  * Takes proxy. */
 void proxy_close(struct proxy *proxy, void (*done)(void *context), void *context);

@@ -87,6 +87,11 @@ static const struct pause *find_pause(const struct moves_state *state, enum faul
     return NULL;
 }
 
+static bool may_pass(const struct moves_state *state)
+{
+    return state->times < MOVES_TIMES_MAX && state->ticks < state->bounds.ticks;
+}
+
 /* --- of a client --- */
 
 static bool may_acquire(const struct move_listing *list)
@@ -158,15 +163,38 @@ static void list_clock(struct move_listing *list)
     }
 }
 
+/* Who has no connection to a server dials it for what he does next; and who has ended one by
+ * himself does so again. An acquire that has not begun is late by itself. */
+static bool is_to_dial(const struct move_listing *list, int server)
+{
+    const unsigned dials = ~list->view.connected | list->view.redials;
+    const unsigned held = list->state->held_dials[list->client];
+    return list->view.phase != PHASE_IDLE && (dials & ~held) >> server & 1;
+}
+
+static void list_connections(struct move_listing *list)
+{
+    const bool is_new = list->state->dials_since[list->client] == list->state->times;
+    const unsigned connecting = list->view.connecting;
+    list->has_late |= connecting != 0;
+    for (int i = 0; i < list->state->run->servers; i++) {
+        if (is_affordable(list, FAULT_HALF_OPEN) && list->view.attempt > 0 &&
+            !list->state->has_nothing[FAULT_HALF_OPEN])
+            add(list, CHOICE_HALF_OPEN, list->client, i)->fault = FAULT_HALF_OPEN;
+        if (connecting >> i & 1 && !(is_new && may_pass(list->state)))
+            (void)add(list, CHOICE_ANSWER_DIALS, list->client, i);
+        if (is_affordable(list, FAULT_SLOW_DIAL) && is_to_dial(list, i))
+            add(list, CHOICE_HOLD_DIALS, list->client, i)->fault = FAULT_SLOW_DIAL;
+    }
+}
+
 static void list_client_faults(struct move_listing *list)
 {
     const enum phase phase = list->view.phase;
     const struct choice whole = {.kind = CHOICE_CRASH, .client = list->client, .server = -1};
     if (phase != PHASE_IDLE && !list->is_stalled)
         add_pause(list, FAULT_STALL, &whole);
-    for (int i = 0; i < list->state->run->servers && is_affordable(list, FAULT_HALF_OPEN); i++)
-        if (list->view.attempt > 0 && !list->state->has_nothing[FAULT_HALF_OPEN])
-            add(list, CHOICE_HALF_OPEN, list->client, i)->fault = FAULT_HALF_OPEN;
+    list_connections(list);
     if (phase != PHASE_IDLE && is_affordable(list, FAULT_CRASH))
         add(list, CHOICE_CRASH, list->client, -1)->fault = FAULT_CRASH;
     list_clock(list);
@@ -355,11 +383,6 @@ static void drop_pauses(struct moves_state *state, struct world *world)
             state->pauses[kept++] = pause;
     }
     state->pauses_count = kept;
-}
-
-static bool may_pass(const struct moves_state *state)
-{
-    return state->times < MOVES_TIMES_MAX && state->ticks < state->bounds.ticks;
 }
 
 static void list_pauses(struct move_listing *list)

@@ -56,7 +56,9 @@ struct moves_state {
     bool has_extended[ACTORS_MAX]; /* in the hold that goes on */
     bool has_cancelled[ACTORS_MAX];
     bool has_drifted[ACTORS_MAX];
-    int times, ticks; /* that time has passed; and that it was a whole tick */
+    unsigned held_dials[ACTORS_MAX]; /* bit a server: who connects there is not answered */
+    int dials_since[ACTORS_MAX];     /* of `times`: when it began to connect */
+    int times, ticks;                /* that time has passed; and that it was a whole tick */
 };
 
 /* run is kept; budget: FAULT_COUNT of them. */

@@ -27,6 +27,15 @@ static void end_pause(struct moves_state *state, const struct move *move)
     state->pauses_count = kept;
 }
 
+static void note_dials(struct moves_state *state, const struct choice *choice,
+                       const struct client_view *before, const struct client_view *view)
+{
+    if (choice->kind == CHOICE_HOLD_DIALS || choice->kind == CHOICE_ANSWER_DIALS)
+        state->held_dials[choice->client] ^= 1u << choice->server;
+    if (view->connecting & ~before->connecting)
+        state->dials_since[choice->client] = state->times;
+}
+
 static void note_server(struct moves_state *state, const struct choice *choice)
 {
     const int server = choice->server;
@@ -83,6 +92,7 @@ enum fail moves_make(struct moves_state *state, struct world *world, const struc
     if (choice->client >= 0) {
         view = world->ops->client(world, choice->client);
         moves_note_access(state, choice, &before, &view);
+        note_dials(state, choice, &before, &view);
     }
     if (before.phase == PHASE_ACQUIRING || choice->kind == CHOICE_ACQUIRE)
         state->refused[choice->client] +=

@@ -123,15 +123,28 @@ static void note_pick(struct pct_picker *pct, const struct move *move)
 {
     pct->made++;
     pct->times_owed -= is_time(move) && pct->times_owed > 0;
-    if (!is_pause(move))
+    if (!is_pause(move) && move->choice.kind != CHOICE_HOLD_DIALS)
         return;
     pct->times_owed = MOVES_LEASE_TICKS + 1;
-    if (move->choice.client >= 0)
+    if (is_pause(move) && move->choice.client >= 0)
         pct->rank[move->choice.client] = --pct->lowest;
+}
+
+/* Whoever waits for a connection stands back from then on, as whoever stalls does. */
+static void note_dials(struct pct_picker *pct, const struct move *moves, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const int client = client_of(&moves[i]);
+        if (moves[i].choice.kind != CHOICE_ANSWER_DIALS || pct->has_dialled[client])
+            continue;
+        pct->has_dialled[client] = true;
+        pct->rank[client] = --pct->lowest;
+    }
 }
 
 static int pct_choose(struct pct_picker *pct, const struct move *moves, int count)
 {
+    note_dials(pct, moves, count);
     const int strike = pick_strike(pct, moves, count);
     int client = highest(pct, moves, count);
     if (strike >= 0)

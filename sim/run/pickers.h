@@ -25,6 +25,7 @@ struct pct_picker {
     struct random random;
     int made, times_owed;
     int64_t rank[ACTORS_MAX], lowest;
+    bool has_dialled[ACTORS_MAX]; /* and had no answer at once */
     int changes[PCT_CHANGES_MAX], changes_count;
     int strikes[EXPLORE_FAULTS_MAX], strikes_count; /* at which move a fault strikes */
 };

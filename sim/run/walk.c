@@ -186,11 +186,13 @@ static void drain(struct moves_state *state, struct world *world, struct move *m
 {
     struct failure ignored;
     for (int i = 0; i < DRAIN_MAX; i++) {
+        memset(state->dials_since, -1, sizeof state->dials_since); /* answered at once */
         const int count = moves_list(state, world, moves);
         bool is_made;
         int at = 0;
         while (at < count && !moves[at].is_due && moves[at].kind != MOVE_GO_ON &&
-               moves[at].choice.kind != CHOICE_REACH)
+               moves[at].choice.kind != CHOICE_REACH &&
+               moves[at].choice.kind != CHOICE_ANSWER_DIALS)
             at++;
         if (at == count || moves_make(state, world, &moves[at], &is_made, &ignored))
             return;

@@ -145,6 +145,7 @@ static enum fail make_run(struct worker_cell *it, struct failure *failure)
         it->lost++;
         fail = FAIL_NONE;
     } else if (!fail) {
+        it->struck += walk.faults > 0;
         keep_best(it, &walk);
         if (outcome->runs % WORKER_SEARCH_AUDIT_EVERY == 1)
             fail = audit(it, &walk, failure);
@@ -242,6 +243,10 @@ static void fill_outcome(struct worker_cell *it)
     if (outcome->runs > it->lost)
         cell->ignored |= ~it->applies & ((1u << PROPERTY_COUNT) - 1);
     cell->doubt = it->doubt;
+    if (!cell->doubt && it->faults && !it->struck)
+        cell->doubt =
+            memory_format("no fault struck in %llu runs: there was nothing for it to strike",
+                          (unsigned long long)outcome->runs);
     if (!cell->doubt && it->has_made_all)
         cell->doubt =
             memory_format("not found in all %llu runs with at most %d faults and preemptions",

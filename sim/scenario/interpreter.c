@@ -307,6 +307,8 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
     if (interpreter->world->ops->can(interpreter->world, kind, &why))
         return primitives_refused(interpreter, &why);
     enum fail fail = primitives_apply(interpreter, choice);
+    if (!fail && kind == CHOICE_ANSWER_DIALS)
+        fail = primitives_operation(interpreter, choice.client);
     if (!fail && choice.server >= 0)
         primitives_note_reach(interpreter, choice.server, kind);
     return fail;

@@ -336,8 +336,8 @@ enum fail primitives_operation(struct interpreter *interpreter, int client)
         if (is_over(&view) || interpreter->cursors[client].stalled[LANE_MAIN].is_set)
             return step->stall == STALL_NONE ? FAIL_NONE
                                              : primitives_never_stalled(interpreter, client);
-        if (view.wake_us == INT64_MAX && has_silent(interpreter, client))
-            return FAIL_NONE; /* for ever: the world has said so, and the story goes on */
+        if (view.wake_us == INT64_MAX && (view.connecting || has_silent(interpreter, client)))
+            return FAIL_NONE; /* for ever, or until it is answered: the story goes on */
         if (view.wake_us == INT64_MAX)
             return primitives_diverged(
                 interpreter, "%s waits for ever: nothing of it moves by itself, and no timer runs",

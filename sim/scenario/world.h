@@ -21,6 +21,9 @@ enum phase {
 struct client_view {
     enum phase phase;
     enum result last;       /* of the last operation that returned */
+    unsigned connected;     /* bit a server: it has a connection to it; */
+    unsigned connecting;    /* it connects to it, and has no answer yet; */
+    unsigned redials;       /* it has ended a connection to it by itself: it connects anew */
     bool is_accessing;      /* a command of the critical section, or an extend, is under way */
     int64_t wake_us;        /* world time at which its timer is due; INT64_MAX: none */
     int attempt;            /* begun so far */

@@ -74,7 +74,7 @@ class Connection:
         if not self.socket or (self.looks and self.has_ended()):
             self.close()
             self.buffer = b""
-            self.socket = socket.create_connection(self.address)
+            self.socket = socket.create_connection(self.address, self.timeout)
             self.socket.settimeout(self.timeout)
             for first in self.set_up:
                 self.send(first)

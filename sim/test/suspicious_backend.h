@@ -279,6 +279,14 @@ struct foreign_clients {
     bool is_silent[CLIENTS];
 };
 
+static enum fail foreign_answer_dials(struct clients *clients, int client, int server,
+                                      bool is_answered, struct step_result *step,
+                                      struct failure *failure)
+{
+    (void)clients, (void)client, (void)server, (void)is_answered, (void)step, (void)failure;
+    return FAIL_NONE;
+}
+
 static struct client_view foreign_view(const struct clients *clients, int client)
 {
     return ((const struct foreign_clients *)clients)->views[client];
@@ -423,6 +431,7 @@ static const struct clients_ops foreign_ops = {
     .extend = foreign_extend,
     .cancel = foreign_cancel,
     .silence = foreign_silence,
+    .answer_dials = foreign_answer_dials,
     .access = foreign_access,
     .accessed = foreign_accessed,
     .set_lease = foreign_number,

@@ -197,6 +197,28 @@ static void the_dead_have_no_silent_connection(void **state)
     stage_close(&stage); /* with B's */
 }
 
+/* What is known of a client's dials: one end for each beginning, and none of the dead. */
+static void dials_are_held_until_they_are_answered(void **state)
+{
+    (void)state;
+    static struct core_stage stage;
+    struct failure why = {0};
+    stage_open(&stage, NULL, 1);
+    assert_int_equal(makes(&stage, CHOICE_ANSWER_DIALS, 0, "", &why), FAIL_UNKNOWN);
+    assert_string_equal(why.text, "A can connect to server 1 already");
+    does(&stage, CHOICE_HOLD_DIALS, 0, "");
+    assert_int_equal(makes(&stage, CHOICE_HOLD_DIALS, 0, "", &why), FAIL_UNKNOWN);
+    assert_string_equal(why.text, "A cannot connect to server 1 already");
+    does(&stage, CHOICE_ANSWER_DIALS, 0, "");
+    does(&stage, CHOICE_CRASH, 1, "");
+    assert_int_equal(makes(&stage, CHOICE_HOLD_DIALS, 1, "", &why), FAIL_UNKNOWN);
+    assert_string_equal(why.text, "B is dead");
+    assert_string_equal(stage.told, "A fault\n"
+                                    "A fault\n"
+                                    "B fault\n");
+    stage_close(&stage);
+}
+
 /* --- the contract, at random --- */
 
 /* The message goes one stop further. */
@@ -249,10 +271,11 @@ static void walk(const struct scheme *scheme, uint64_t seed, int64_t made[CHOICE
         enum fail fail = stage.world->ops->apply(stage.world, &choice, &why);
         /* The clocks of these foreign clients keep their rate; no scheme is asked to extend, or
          * cancelled, or has connections. */
-        const bool is_never = scheme
-                                  ? choice.kind == CHOICE_EXTEND || choice.kind == CHOICE_CANCEL ||
-                                        choice.kind == CHOICE_HALF_OPEN
-                                  : choice.kind == CHOICE_CLIENT_DRIFT;
+        const bool is_never =
+            scheme ? choice.kind == CHOICE_EXTEND || choice.kind == CHOICE_CANCEL ||
+                         choice.kind == CHOICE_HALF_OPEN || choice.kind == CHOICE_HOLD_DIALS ||
+                         choice.kind == CHOICE_ANSWER_DIALS
+                   : choice.kind == CHOICE_CLIENT_DRIFT;
         if (fail != FAIL_NONE && fail != (is_never ? FAIL_NOT_APPLICABLE : FAIL_UNKNOWN))
             fail_msg("%s: %s", choice_name(choice.kind), why.text);
         made[choice.kind] += fail == FAIL_NONE;
@@ -284,6 +307,7 @@ int main(void)
         cmocka_unit_test(its_commands_are_named_in_choices_and_refusals),
         cmocka_unit_test(a_connection_that_falls_silent_holds_what_is_on_it),
         cmocka_unit_test(the_dead_have_no_silent_connection),
+        cmocka_unit_test(dials_are_held_until_they_are_answered),
         cmocka_unit_test(the_core_keeps_a_backends_contract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

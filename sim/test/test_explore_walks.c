@@ -322,13 +322,14 @@ static void both_agree_on_random_runs(void **state)
 }
 
 /* All that follows from any choice was compared (explore_same.h). The explorer never makes a lease
- * of a client's own, nobody asks a scheme to extend, cancels it, or silences its connections, a
+ * of a client's own, nobody asks a scheme to extend, cancels it, or strikes its connections, a
  * stopped server is to it the same as a silent one, a failover is the same whoever promotes, and it
  * has no cluster. */
 static bool is_never_made(int kind)
 {
     return kind == CHOICE_LEASE || kind == CHOICE_EXTEND || kind == CHOICE_CANCEL ||
-           kind == CHOICE_HALF_OPEN || kind == CHOICE_STOP || kind == CHOICE_SENTINEL ||
+           kind == CHOICE_HALF_OPEN || kind == CHOICE_HOLD_DIALS || kind == CHOICE_ANSWER_DIALS ||
+           kind == CHOICE_STOP || kind == CHOICE_SENTINEL ||
            choice_needs_cluster((enum choice_kind)kind);
 }
 

@@ -225,6 +225,13 @@ static void leave_wire(struct wire_message *message)
 }
 
 /* What was on it is gone, unless it was let go to the server before. */
+/* Has the worker ended it? */
+static void note_redial(const struct wire *wire, struct session *session)
+{
+    if (!wire->is_cut && !wire->is_silent && proxy_link_is_left(wire->link))
+        session->clients[wire->client].redials |= 1u << wire->server;
+}
+
 static void hook_closed(void *context, void *link_owner)
 {
     struct listener *listener = context;
@@ -238,6 +245,7 @@ static void hook_closed(void *context, void *link_owner)
         leave_wire(message);
         message->is_left = true;
     }
+    note_redial(wire, session);
     struct wire **at = &session->wires;
     while (*at != wire)
         at = &(*at)->next;
@@ -437,6 +445,7 @@ void session_take_left(struct session *session)
             continue;
         for (struct wire_message *message = session->first; message; message = message->next)
             message->is_left |= message->wire == wire;
+        note_redial(wire, session);
         cut(session, wire);
     }
 }

@@ -29,8 +29,10 @@ static struct beginning beginning_of(struct session *session, int client)
 
 void session_note_beginnings(struct session *session)
 {
-    for (int i = 0; i < session->options.clients; i++)
+    for (int i = 0; i < session->options.clients; i++) {
         session->clients[i].beginning = beginning_of(session, i);
+        session->clients[i].redials = 0;
+    }
 }
 
 static bool is_as_it_began(struct session *session, int client)
@@ -61,6 +63,11 @@ static enum fail say_difference(struct session *session, int client, struct fail
 /* Nothing is on its way any more, and no connection is left. */
 static void drop_all(struct session *session)
 {
+    struct failure gone;
+    for (int i = 0; i < session->options.clients; i++)
+        for (int k = 0; k < session->options.servers; k++)
+            (void)session_answer_dials(session, i, k, true,
+                                       &gone); /* to who has just been killed */
     for (struct wire *wire = session->wires; wire; wire = wire->next)
         wire->is_half_open = false;
     for (int i = 0; i < session->options.servers; i++)
@@ -200,8 +207,10 @@ enum fail session_reset(struct session *session, unsigned anew, struct failure *
         enum fail fail = reset_once(session, anew, &wrong, failure);
         if (fail && (!wrong || wrong & anew))
             return fail;
-        for (int i = 0; i < session->options.clients && !fail; i++)
+        for (int i = 0; i < session->options.clients && !fail; i++) {
             wrong |= is_as_it_began(session, i) ? 0 : 1u << i;
+            session->clients[i].redials = 0;
+        }
         if (!wrong)
             return FAIL_NONE;
         if (wrong & anew)

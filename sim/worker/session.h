@@ -178,6 +178,16 @@ int session_database(const struct session *session);
 /* All connections of that worker to that server are half-open from here on: what it has sent, or
  * sends, stands there, and it is not told. How many there were. New ones pass. */
 int session_half_open(struct session *session, int client, int server);
+/* Whether that worker is answered when it connects to that server. Settles nothing.
+ * FAIL_UNKNOWN: why it cannot be helped. */
+enum fail session_answer_dials(struct session *session, int client, int server, bool is_answered,
+                               struct failure *failure);
+/* Bit a server: that worker has a connection to it that was not cut; it connects to it, and is not
+ * answered. */
+unsigned session_connected(const struct session *session, int client);
+unsigned session_connecting(const struct session *session, int client);
+/* Bit a server: that worker has ended a connection to it by itself in this run. */
+unsigned session_redials(const struct session *session, int client);
 /* The worker is told (reset): those of that number, and those that were silenced. What was on them
  * may still be executed. Settles nothing. */
 void session_cut(struct session *session, int client, int connection);

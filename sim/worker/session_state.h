@@ -38,6 +38,7 @@ struct pending {
  * connection. Never waited for again. */
 struct slack {
     uint64_t sent, received, connections;
+    uint64_t unseen; /* ends of connections: at least so many */
 };
 
 /* What a worker is like when it has just begun: to hold a reset against. */
@@ -64,6 +65,8 @@ struct worker_slot {
     int64_t pending_count;
     struct worker_answer answer;
     bool has_notice, has_exited;
+    unsigned connecting; /* where it rested last: session_connecting() */
+    unsigned redials;
     struct own_time own_time;
     struct slack slack;
     struct beginning beginning; /* of its first process */
@@ -135,6 +138,14 @@ void session_note_beginnings(struct session *session);
 void session_forget_names(struct session *session);
 /* A worker that has ended a connection waits for nothing on it any more. */
 void session_take_left(struct session *session);
+
+/* --- dials.c --- */
+/* Sockets of it that connected to us, or try to, and that it has not closed; less those that we
+ * take for open. Above 0: it dials, or we have cut one. Below: the end of one is on its way. */
+int64_t dials_unknown_sockets(const struct session *session, int client);
+bool dials_are_held(const struct session *session, int client); /* to any server */
+/* Where everybody rests: who dials, and is not answered. */
+void dials_find(struct session *session);
 enum fail listener_open(struct session *session, int client, int server, struct failure *failure);
 
 /* One that is published, on its way to who has subscribed on that connection. bytes: RESP. */

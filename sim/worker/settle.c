@@ -66,11 +66,15 @@ static bool has_arrived(struct session *session, int client, bool is_patient)
     struct worker_slot *slot = &session->clients[client];
     const struct time_counts *counts = &worker_time(slot->worker)->page->counts;
     const struct proxy_traffic traffic = traffic_of(session, client);
-    const struct slack now = {
+    const int64_t unknown = dials_unknown_sockets(session, client);
+    struct slack now = {
         .sent = atomic_load(&counts->sent) - traffic.read,
         .received = traffic.written - atomic_load(&counts->received),
         .connections = atomic_load(&counts->connections) - traffic.links,
+        .unseen = unknown < 0 ? (uint64_t)-unknown : 0,
     };
+    if (dials_are_held(session, client)) /* what does not come is not waited for */
+        now.connections = slot->slack.connections;
     const bool is_same = memcmp(&now, &slot->slack, sizeof now) == 0;
     if (!is_same && !is_patient)
         slot->slack = now;
@@ -350,8 +354,10 @@ enum fail session_settle(struct session *session, struct failure *failure)
         }
     }
     (void)uv_timer_stop(&session->tick);
-    if (!fail)
+    if (!fail) {
         session_take_left(session);
+        dials_find(session);
+    }
     /* A worker that ends, or says no answer, where it could not connect: that is why. */
     struct failure past;
     if ((!fail || fail == FAIL_INPUT) &&

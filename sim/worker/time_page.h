@@ -77,7 +77,8 @@ struct time_counts {
     _Atomic uint64_t wall_waits; /* until an instant of the wall clock */
     _Atomic uint64_t random_reads;
     _Atomic uint64_t received, sent; /* bytes on connections to our ports */
-    _Atomic uint64_t connections;    /* that were tried to our ports */
+    _Atomic uint64_t connections;    /* that were tried to our ports, */
+    _Atomic uint64_t closed;         /* and sockets of those that it has closed */
     _Atomic uint64_t creep_us;  /* the clock went on by itself before a program that spins on it */
     _Atomic uint32_t children;  /* processes that it has started: their time is not steered */
     _Atomic uint32_t refused;   /* connections to anywhere else */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct workers *workers_of(const struct clients *clients)
+struct workers *workers_of_clients(const struct clients *clients)
 {
     const struct clients_face *face = (const struct clients_face *)clients;
     return face->workers;
@@ -143,9 +143,8 @@ static void take_exit(struct workers *workers, int client, struct step_result *s
     face->is_accessing = face->is_extending = false;
 }
 
-/* All that the worker did until it came to rest. */
-static enum fail collect(struct workers *workers, int client, struct step_result *step,
-                         struct failure *failure)
+enum fail workers_collect(struct workers *workers, int client, struct step_result *step,
+                          struct failure *failure)
 {
     struct worker_face *face = &workers->faces[client];
     const bool was_asked =
@@ -169,6 +168,7 @@ static enum fail collect(struct workers *workers, int client, struct step_result
     step->is_stranded = is_asked && !has_message(workers, client) &&
                         !session_is_subscribed(workers->session, client) &&
                         !session_has_silence(workers->session, client) &&
+                        !session_connecting(workers->session, client) &&
                         session_next_us(workers->session, client) == TIME_NEVER;
     if (step->is_stranded)
         step->op = face->is_extending               ? OP_EXTEND
@@ -181,7 +181,7 @@ static enum fail collect(struct workers *workers, int client, struct step_result
 
 static struct client_view view_of(const struct clients *clients, int client)
 {
-    const struct workers *workers = workers_of(clients);
+    const struct workers *workers = workers_of_clients(clients);
     const struct worker_face *face = &workers->faces[client];
     return (struct client_view){.phase = face->phase,
                                 .last = face->last,
@@ -189,6 +189,9 @@ static struct client_view view_of(const struct clients *clients, int client)
                                                ? INT64_MAX
                                                : session_next_us(workers->session, client),
                                 .attempt = face->attempt,
+                                .connected = session_connected(workers->session, client),
+                                .connecting = session_connecting(workers->session, client),
+                                .redials = session_redials(workers->session, client),
                                 .is_accessing = face->is_accessing || face->is_extending,
                                 .fence = face->fence};
 }
@@ -237,44 +240,34 @@ static enum fail take_step(struct clients *clients, int client, enum moment_kind
                            const struct message *message, int64_t now_us, struct step_result *step,
                            struct failure *failure)
 {
-    struct workers *workers = workers_of(clients);
+    struct workers *workers = workers_of_clients(clients);
     (void)now_us;
     enum fail fail = go_on(workers, client, kind, message, failure);
-    return fail ? fail : collect(workers, client, step, failure);
+    return fail ? fail : workers_collect(workers, client, step, failure);
 }
 
 static enum fail extend(struct clients *clients, int client, struct step_result *step,
                         struct failure *failure)
 {
-    struct workers *workers = workers_of(clients);
+    struct workers *workers = workers_of_clients(clients);
     workers->faces[client].is_extending = true;
     const enum fail fail = ask(workers, client, WORKER_EXTEND, PHASE_HOLDING, failure);
-    return fail ? fail : collect(workers, client, step, failure);
+    return fail ? fail : workers_collect(workers, client, step, failure);
 }
 
 static enum fail cancel(struct clients *clients, int client, struct step_result *step,
                         struct failure *failure)
 {
-    struct workers *workers = workers_of(clients);
+    struct workers *workers = workers_of_clients(clients);
     workers->faces[client].is_cancelled = true;
     session_catch_up(workers->session, client);
     const enum fail fail = session_cancel(workers->session, client, failure);
-    return fail ? fail : collect(workers, client, step, failure);
-}
-
-static enum fail silence(struct clients *clients, int client, int server, struct step_result *step,
-                         struct failure *failure)
-{
-    struct workers *workers = workers_of(clients);
-    if (!session_half_open(workers->session, client, server))
-        return failure_set(failure, FAIL_UNKNOWN, "%s has no connection to server %d",
-                           workers->run->names[client], server + 1);
-    return collect(workers, client, step, failure);
+    return fail ? fail : workers_collect(workers, client, step, failure);
 }
 
 static struct request begin_access(struct clients *clients, int client, enum choice_kind kind)
 {
-    struct workers *workers = workers_of(clients);
+    struct workers *workers = workers_of_clients(clients);
     struct worker_face *face = &workers->faces[client];
     face->is_accessing = true;
     face->guarded.number = client + 1;
@@ -289,7 +282,7 @@ static struct request begin_access(struct clients *clients, int client, enum cho
 static enum result end_access(struct clients *clients, int client, enum moment_kind kind,
                               const struct message *message)
 {
-    struct worker_face *face = &workers_of(clients)->faces[client];
+    struct worker_face *face = &workers_of_clients(clients)->faces[client];
     face->is_accessing = false;
     return face->last = guarded_ended(&face->guarded, &message->command,
                                       kind == MOMENT_REPLY ? &message->reply : NULL);
@@ -305,18 +298,18 @@ static void no_lease(struct clients *clients, int client, int64_t lease_us)
 
 static void jump_clock(struct clients *clients, int client, int64_t amount_us)
 {
-    session_jump_clock(workers_of(clients)->session, client, amount_us);
+    session_jump_clock(workers_of_clients(clients)->session, client, amount_us);
 }
 
 static void set_rate(struct clients *clients, int client, int64_t gains_us, int64_t now_us)
 {
     (void)now_us; /* the session's own */
-    session_set_rate(workers_of(clients)->session, client, gains_us);
+    session_set_rate(workers_of_clients(clients)->session, client, gains_us);
 }
 
 static void crash(struct clients *clients, int client)
 {
-    struct workers *workers = workers_of(clients);
+    struct workers *workers = workers_of_clients(clients);
     workers->faces[client].phase = PHASE_DEAD;
     workers->faces[client].is_accessing = workers->faces[client].is_extending = false;
     session_kill(workers->session, client);
@@ -324,7 +317,7 @@ static void crash(struct clients *clients, int client)
 
 static void clients_free(struct clients *clients)
 {
-    workers_release(workers_of(clients));
+    workers_release(workers_of_clients(clients));
 }
 
 static const struct clients_ops clients_ops = {
@@ -332,7 +325,8 @@ static const struct clients_ops clients_ops = {
     .step = take_step,
     .extend = extend,
     .cancel = cancel,
-    .silence = silence,
+    .silence = workers_silence,
+    .answer_dials = workers_answer_dials,
     .access = begin_access,
     .accessed = end_access,
     .set_lease = no_lease,

@@ -53,6 +53,17 @@ struct workers {
 
 void workers_release(struct workers *workers);
 
+struct workers *workers_of_clients(const struct clients *clients);
+/* All that the worker did until it came to rest. */
+enum fail workers_collect(struct workers *workers, int client, struct step_result *step,
+                          struct failure *failure);
+
+/* --- worker_connections.c: of clients_ops --- */
+enum fail workers_silence(struct clients *clients, int client, int server, struct step_result *step,
+                          struct failure *failure);
+enum fail workers_answer_dials(struct clients *clients, int client, int server, bool is_answered,
+                               struct step_result *step, struct failure *failure);
+
 /* --- worker_execute.c --- */
 /* The server executes that message (borrowed), which is known as wire; answer: filled. */
 enum fail workers_execute(struct workers *workers, struct wire_message *wire,

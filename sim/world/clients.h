@@ -78,6 +78,10 @@ struct clients_ops {
      * FAIL_UNKNOWN: it has none. NULL: such clients have no connections of their own. */
     enum fail (*silence)(struct clients *, int client, int server, struct step_result *,
                          struct failure *);
+    /* Whether it is answered when it connects to that server: with false nothing comes of it from
+     * here on; with true, what it does now if it has waited. NULL: such clients do not connect. */
+    enum fail (*answer_dials)(struct clients *, int client, int server, bool is_answered,
+                              struct step_result *, struct failure *);
     /* What its critical section asks of the first server, for CHOICE_WRITE, READ_COUNTER,
      * WRITE_COUNTER; and how that ended. Only in PHASE_HOLDING; not before an earlier one ended. */
     struct request (*access)(struct clients *, int client, enum choice_kind);

@@ -193,6 +193,9 @@ static enum fail core_can(struct world *world, enum choice_kind kind, struct fai
     if (kind == CHOICE_HALF_OPEN && !core->clients->ops->silence)
         return failure_set(failure, FAIL_NOT_APPLICABLE,
                            "a scheme has no connections and no time-outs of its own");
+    if ((kind == CHOICE_HOLD_DIALS || kind == CHOICE_ANSWER_DIALS) &&
+        !core->clients->ops->answer_dials)
+        return failure_set(failure, FAIL_NOT_APPLICABLE, "a scheme makes no connections");
     return ops_of(core)->can ? ops_of(core)->can(core->backend, kind, failure) : FAIL_NONE;
 }
 

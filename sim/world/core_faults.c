@@ -133,6 +133,28 @@ static enum fail choose_half_open(struct core *core, const struct choice *choice
     return FAIL_NONE;
 }
 
+static enum fail choose_dials(struct core *core, const struct choice *choice,
+                              struct failure *failure)
+{
+    const bool is_answered = choice->kind == CHOICE_ANSWER_DIALS;
+    unsigned *held = &core->held_dials[choice->client];
+    struct step_result step = {0};
+    if (core_view(core, choice->client).phase == PHASE_DEAD)
+        return failure_set(failure, FAIL_UNKNOWN, "%s is dead", core->run->names[choice->client]);
+    if ((*held >> choice->server & 1) != is_answered)
+        return failure_set(failure, FAIL_UNKNOWN, "%s %s connect to server %d already",
+                           core->run->names[choice->client], is_answered ? "can" : "cannot",
+                           choice->server + 1);
+    enum fail fail = core->clients->ops->answer_dials(core->clients, choice->client, choice->server,
+                                                      is_answered, &step, failure);
+    if (fail)
+        return fail;
+    *held ^= 1u << choice->server;
+    write_fault(core, choice, NULL);
+    core_take_step(core, choice->client, &step);
+    return FAIL_NONE;
+}
+
 static enum fail choose_client_clock(struct core *core, const struct choice *choice,
                                      struct failure *failure)
 {
@@ -397,6 +419,8 @@ core_choice *core_fault_choice(enum choice_kind kind)
         [CHOICE_ANSWER_ERROR] = choose_answer_error,
         [CHOICE_CRASH] = choose_crash,
         [CHOICE_HALF_OPEN] = choose_half_open,
+        [CHOICE_HOLD_DIALS] = choose_dials,
+        [CHOICE_ANSWER_DIALS] = choose_dials,
         [CHOICE_CLIENT_CLOCK] = choose_client_clock,
         [CHOICE_SERVER_CLOCK] = choose_server_clock,
         [CHOICE_CLIENT_DRIFT] = choose_client_drift,

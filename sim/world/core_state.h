@@ -22,8 +22,9 @@ struct core {
     struct core_slot slots[ACTORS_MAX];
     bool has_replica[SERVERS_MAX]; /* false again once it was promoted */
     bool is_cut[SERVERS_MAX];
-    bool is_stopped[SERVERS_MAX]; /* then it is silent, too */
-    bool has_saved[SERVERS_MAX];  /* its keys, and has the file yet */
+    bool is_stopped[SERVERS_MAX];    /* then it is silent, too */
+    unsigned held_dials[ACTORS_MAX]; /* bit a server: who connects there is not answered */
+    bool has_saved[SERVERS_MAX];     /* its keys, and has the file yet */
     enum server_reach reach[SERVERS_MAX];
     int64_t gains_us[SERVERS_MAX];  /* what the server's clock gains a second, */
     int64_t gained_us[SERVERS_MAX]; /* and the world time up to which it has */

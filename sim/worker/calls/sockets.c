@@ -94,6 +94,8 @@ enum call_fate on_connect(struct calls *calls, struct held_thread *thread)
 
 enum call_fate on_close(struct calls *calls, struct held_thread *thread)
 {
+    if (find_ours(calls, (int)call_argument(thread, 0)) >= 0)
+        atomic_fetch_add(&calls->page->counts.closed, 1);
     forget(calls, (int)call_argument(thread, 0));
     held_timers_closed(calls, (int)call_argument(thread, 0));
     return FATE_KERNEL;

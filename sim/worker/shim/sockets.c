@@ -49,6 +49,8 @@ bool shim_is_ours(int descriptor)
 
 void shim_sockets_closed(int descriptor)
 {
+    if (shim_is_ours(descriptor))
+        atomic_fetch_add(&shim_page->counts.closed, 1);
     mark(descriptor, false);
 }
 
@@ -78,6 +80,33 @@ static int connect_locally(int descriptor, const struct sockaddr *address, sockl
     return refuse(address, length);
 }
 
+/* One that blocks may have to wait for its answer: on our time. */
+static int connect_to_us(int descriptor, const struct sockaddr *address, socklen_t length)
+{
+    const int flags = fcntl(descriptor, F_GETFL);
+    struct pollfd row = {.fd = descriptor, .events = POLLOUT};
+    const struct timespec now = {0};
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (flags < 0 || flags & O_NONBLOCK || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0)
+        return (int)syscall(SYS_connect, descriptor, address, length);
+    const int made = (int)syscall(SYS_connect, descriptor, address, length);
+    const int said = errno;
+    (void)fcntl(descriptor, F_SETFL, flags);
+    errno = said;
+    if (made == 0 || said != EINPROGRESS)
+        return made;
+    if (syscall(SYS_ppoll, &row, 1, &now, NULL, (size_t)0) == 0 &&
+        !shim_wait_for(descriptor, POLLOUT)) {
+        errno = EINPROGRESS; /* SO_SNDTIMEO is over */
+        return -1;
+    }
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return -1;
+    errno = error ? error : said;
+    return error ? -1 : 0;
+}
+
 int connect(int descriptor, __CONST_SOCKADDR_ARG to, socklen_t length)
 {
     const struct sockaddr *address = to.__sockaddr__;
@@ -90,7 +119,7 @@ int connect(int descriptor, __CONST_SOCKADDR_ARG to, socklen_t length)
         return refuse(address, length);
     atomic_fetch_add(&shim_page->counts.connections, 1);
     mark(descriptor, true);
-    return (int)syscall(SYS_connect, descriptor, address, length);
+    return connect_to_us(descriptor, address, length);
 }
 
 static bool is_in_child_of_vfork(void)
