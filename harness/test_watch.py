@@ -224,6 +224,43 @@ only.delete("lock:1")
     assert result.status == 2 and "nobody can tell" in result.err, result.out + result.err
 
 
+OVERWRITES = """
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=20000)
+b.eval("return redis.call('set', KEYS[1], ARGV[1], 'PX', 20000)", 1, "lock:1", B)
+"""
+
+
+def test_a_script_that_overwrote_a_lock_is_open_where_the_first_value_is_used_again(tmp_path):
+    """Was it its holder's renewal? Whoever uses the first value knows nothing of it."""
+    result, results = json_of(tmp_path, OVERWRITES + """
+assert a.eval(CAD, 1, "lock:1", A) == 0
+""")
+    assert result.status == 2 and not violated(results), result.out + result.err
+    assert "whether A had replaced it, or another one had overwritten its lock, nobody can tell" in result.err
+    result, results = json_of(tmp_path, OVERWRITES + """
+assert b.eval(CAD, 1, "lock:1", B) == 1
+assert not a.set("lock:1", A, nx=True, px=20000) is None
+""")
+    assert result.status == 0 and not violated(results), result.out + result.err
+
+
+def test_a_script_of_another_process_that_overwrote_a_lock_is_named(tmp_path):
+    """Its holder's it cannot be."""
+    result, results = json_of(tmp_path, """
+import subprocess
+a = client()
+assert a.set("lock:1", A, nx=True, px=20000)
+subprocess.run([sys.executable, "-c", '''
+import os, redis
+b = redis.Redis.from_url(os.environ["REDIS_URL"])
+b.eval("return redis.call('set', KEYS[1], ARGV[1], 'PX', 20000)", 1, "lock:1", "token-of-the-other")
+'''], check=True)
+assert a.eval(CAD, 1, "lock:1", A) == 0
+""")
+    assert result.status == 1 and "overwrote A's lock" in "\n".join(violated(results)["extend-own"]["witness"]), result.out + result.err
+
+
 def test_another_process_is_named(tmp_path):
     """Pools do not reach across processes: a DEL of another one is no release of the owner's."""
     result, results = json_of(tmp_path, """

@@ -183,3 +183,33 @@ main().catch(error => { console.error(error); process.exit(4) })
     results = json.loads((tmp_path / "results.json").read_text())
     assert result.status == 0 and not violated(results), result.out + result.err
     assert any("20 grants" in note and "20 releases" in note for note in results["notes"]), results["notes"]
+
+
+@pytest.mark.parametrize("renew", [
+    """own.eval(RENEW, 1, "lock:1", token, text) == 1""",
+    """own.set("lock:1", text, xx=True, px=20000)""",
+], ids=["a script that compares a part of it", "SET XX"])
+def test_a_value_that_changes_while_it_is_held_is_its_holders_renewal(tmp_path, renew):
+    """Nothing in the command is the value that stands there: the script looks into it. Nobody is blamed, and a note counts them."""
+    result, results = json_of(tmp_path, """
+import json
+RENEW = "local v = redis.call('get', KEYS[1]) if v and cjson.decode(v).id == ARGV[1] then " \\
+        "redis.call('set', KEYS[1], ARGV[2], 'PX', 20000) return 1 end return 0"
+def work(number):
+    own = client()
+    for i in range(4):
+        token = f"token-of-{number}-{i}"
+        def value(beat): return json.dumps({"id": token, "beat": beat})
+        while not own.set("lock:1", value(0), nx=True, px=20000): time.sleep(0.002)
+        for beat in (1, 2):
+            text = value(beat)
+            assert %s
+        assert own.eval(CAD, 1, "lock:1", value(2)) == 1
+threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""" % renew)
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("12 grants" in note and "12 releases" in note for note in results["notes"]), results["notes"]
+    assert any(note.startswith("24 times a script, a transaction or SET XX gave a lock another value") for note in results["notes"])
+    check_same(tmp_path, results)

@@ -118,6 +118,13 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
                      memory_format("%" PRId64 " times a key like %s was written or deleted "
                                    "that had not been granted as a lock: nobody is blamed.",
                                    seen->plain, cmd->key));
+    if (seen->rewrites)
+        results_note(results,
+                     memory_format("%" PRId64
+                                   " times a script, a transaction or SET XX gave a lock another "
+                                   "value and named no token, so unknown who sent it: it counts "
+                                   "as its holder's renewal.",
+                                   seen->rewrites));
     if (seen->late_grants)
         results_note(results,
                      memory_format("%" PRId64 " grants were answered when their lease was over.",

@@ -3,6 +3,7 @@
 #include "watch/tell.h"
 #include "watch/kinds.h"
 
+#include "base/memory.h"
 #include "worker/look.h"
 
 #include <stdio.h>
@@ -75,6 +76,7 @@ static void begin_attempt(struct telling *it, int number)
     holder->attempt++;
     holder->key = it->seen->key;
     holder->is_open = false;
+    *holder->first_token = '\0';
 }
 
 /* The lease as the command has it; INT64_MAX: it does not say. */
@@ -144,19 +146,22 @@ static void note_unknown(struct telling *it, const struct author *author)
                       watching->holders[author->suspect].name);
 }
 
-static void say_open(struct telling *it)
+static void say_open(struct watched_run *watching, const char *words)
 {
-    struct watch_outcome *outcome = it->watching->outcome;
+    if (!watching->outcome->open)
+        watching->outcome->open = memory_text(words);
+}
+
+static void say_author_open(struct telling *it)
+{
     char words[OPAQUE_TEXT_MAX + 300];
-    if (outcome->open)
-        return;
     (void)snprintf(
         words, sizeof words,
         "%s at %.1f ms names no token: whether %s released its own lock by it, or another "
         "one that had been granted it before and had not released it, nobody can tell",
         opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
         it->watching->holders[it->key->owner].name);
-    outcome->open = strdup(words);
+    say_open(it->watching, words);
 }
 
 static void released_by_owner(struct telling *it, int owner, bool is_named)
@@ -189,7 +194,7 @@ static void deleted(struct telling *it)
         author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
     tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.is_open)
-        say_open(it);
+        say_author_open(it);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
     } else if (author.holder != NOBODY_KNOWN) {
@@ -223,21 +228,68 @@ static void extended(struct telling *it, enum did did)
     }
 }
 
-/* The owner writes its own key anew: the lock goes on, under another value. */
-static bool rewritten(struct telling *it)
+/* Does it write a value whatever was there, so that no holder renews its lock by it? */
+static bool is_blind_write(const struct telling *it)
+{
+    const char *name = it->seen->name;
+    return !kind_is_script(name) && strcmp(name, "EXEC") != 0 &&
+           !(strcmp(name, "SET") == 0 && has_word(it->seen->words, "XX"));
+}
+
+/* Is it the owner that writes its own key anew, for all that can be proved? */
+static bool is_rewritten_by_owner(struct telling *it)
 {
     const int named = holder_named(it->watching, it->seen->words, it->seen->key);
+    if (named != NOBODY_KNOWN)
+        return named == it->key->owner;
+    return !is_blind_write(it) &&
+           holder_with(it->watching, it->seen->behind->value) == NOBODY_KNOWN &&
+           !holder_is_elsewhere(it->watching, it->seen->link, it->seen->key);
+}
+
+/* The lock goes on, under another value. */
+static void rewritten(struct telling *it)
+{
+    struct watched_run *watching = it->watching;
+    const int owner = it->key->owner;
     const struct key_look *behind = it->seen->behind;
-    if (named == NOBODY_KNOWN || named != it->key->owner)
-        return false;
+    struct holder *holder = &watching->holders[owner];
     struct key_effect *effect = &it->effects.on[0];
+    if (holder_named(watching, it->seen->words, it->seen->key) == NOBODY_KNOWN) {
+        watching->outcome->rewrites++;
+        if (!*holder->first_token && holder_is_token(holder->token))
+            (void)strcpy(holder->first_token, holder->token);
+    }
     tell_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
     effect->has_new = value_number(behind->value, &effect->new_value);
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
-    key_is_left(it->key, it->seen->looked_us, it->seen->behind);
-    (void)strcpy(it->watching->holders[named].token, behind->value);
-    tell_operation(it, named, OP_EXTEND, RESULT_DONE, always);
-    return true;
+    key_is_left(it->key, it->seen->looked_us, behind);
+    (void)strcpy(holder->token, behind->value);
+    tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
+}
+
+/* Somebody uses the value that a lock had before it was given another one: perhaps that was not its
+ * owner's doing. */
+static void doubt_rewrite(struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    char value[VALUE_TEXT_MAX], said[OPAQUE_TEXT_MAX + 300];
+    if (!it->watching->outcome->rewrites || (!kind_is_script(it->seen->name) && is_grant_like(it)))
+        return; /* who asks for the lock again */
+    for (int i = 1; i < words->count; i++) {
+        (void)keys_value(&it->watching->keys, words->at[i], words->lengths[i], value);
+        const int who = holder_with_first(it->watching, value);
+        if (who == NOBODY_KNOWN || it->watching->holders[who].key != it->seen->key)
+            continue;
+        (void)snprintf(
+            said, sizeof said,
+            "%s at %.1f ms names the value with which %s was granted its lock, and which "
+            "a command that names nobody had replaced: whether %s had replaced it, or "
+            "another one had overwritten its lock, nobody can tell",
+            opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
+            it->watching->holders[who].name, it->watching->holders[who].name);
+        say_open(it->watching, said);
+    }
 }
 
 static void refused_acquire(struct telling *it)
@@ -333,6 +385,7 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     }
     if (it.key->is_lock && !seen->before->is_there)
         it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
+    doubt_rewrite(&it);
     enum did did = tell_did(&it, EFFECT_READ);
     const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
     struct seen_execution after = *seen;
@@ -353,7 +406,9 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
         else
             unchanged(&it);
     } else if (did == DID_OVERWRITTEN) {
-        if (!rewritten(&it))
+        if (is_rewritten_by_owner(&it))
+            rewritten(&it);
+        else
             granted(&it, did, is_grant_like(&it));
     } else if (did == DID_DELETED) {
         deleted(&it);

@@ -235,7 +235,7 @@ static bool is_known(const struct watched_run *watching, const char *token)
     for (int i = 0; i < watching->holders_count; i++)
         if (strcmp(watching->holders[i].token, token) == 0)
             return true;
-    return false;
+    return holder_with_first(watching, token) != NOBODY_KNOWN;
 }
 
 /* One that releases. False: it says nothing. Where it was refused, the key was gone, or another's.

@@ -96,12 +96,26 @@ static int give_place(struct watched_run *watching, const struct peer_process *p
     return place;
 }
 
+int holder_with(const struct watched_run *watching, const char *value)
+{
+    for (int i = 0; i < watching->holders_count; i++)
+        if (holder_is_token(value) && strcmp(watching->holders[i].token, value) == 0)
+            return i;
+    return NOBODY_KNOWN;
+}
+
+int holder_with_first(const struct watched_run *watching, const char *value)
+{
+    for (int i = 0; i < watching->holders_count; i++)
+        if (*watching->holders[i].first_token &&
+            strcmp(watching->holders[i].first_token, value) == 0)
+            return i;
+    return NOBODY_KNOWN;
+}
+
 int holder_for(struct watched_run *watching, const char *value, struct watched_link *link)
 {
-    int place = NOBODY_KNOWN;
-    for (int i = 0; i < watching->holders_count && place == NOBODY_KNOWN; i++)
-        if (holder_is_token(value) && strcmp(watching->holders[i].token, value) == 0)
-            place = i;
+    int place = holder_with(watching, value);
     if (place == NOBODY_KNOWN)
         place = give_place(watching, watched_link_peer(link));
     if (place == NOBODY_KNOWN)
@@ -153,13 +167,20 @@ static struct others others_of(const struct watched_run *watching, const struct 
     return others;
 }
 
+bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key)
+{
+    const struct peer_process *peer = watched_link_peer(link),
+                              *own = &watching->holders[watching->keys.rows[key].owner].peer;
+    return peer->pid && own->pid && peer->pid != own->pid;
+}
+
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key)
 {
     const int owner = watching->keys.rows[key].owner;
+    const bool is_elsewhere = holder_is_elsewhere(watching, link, key);
     const struct peer_process *peer = watched_link_peer(link),
                               *own = &watching->holders[owner].peer;
     const struct others others = others_of(watching, link, key);
-    const bool is_elsewhere = peer->pid && own->pid && peer->pid != own->pid;
     struct author author = {.holder = owner, .suspect = NOBODY_KNOWN};
     if (is_elsewhere && others.in_process == 1)
         return (struct author){.holder = others.process_one, .is_proved = true};

@@ -33,7 +33,9 @@ struct holder {
     char name[16];
     struct peer_process peer;
     char token[VALUE_TEXT_MAX];
-    uint64_t link; /* over which its grant was asked for */
+    char first_token[VALUE_TEXT_MAX]; /* with which it was granted the lock, where somebody whom
+                                         nothing names has put another value there; else empty */
+    uint64_t link;                    /* over which its grant was asked for */
     int attempt;
     int key;      /* of its attempt; NO_KEY: none yet */
     bool is_open; /* it was told "granted", and has not sent its release, for all that is known */
@@ -184,7 +186,11 @@ void evident_free_spare(struct watched_run *watching);
 bool holder_is_token(const char *value);
 /* Whose token is among the words? Of several the one that owns the key; NOBODY_KNOWN: nobody's. */
 int holder_named(const struct watched_run *watching, const struct request_words *words, int key);
-/* The one with that token, or a place for it. NOBODY_KNOWN: there is none. */
+/* The one with that token. NOBODY_KNOWN: there is none. */
+int holder_with(const struct watched_run *watching, const char *value);
+/* The one whose first_token it is. */
+int holder_with_first(const struct watched_run *watching, const char *value);
+/* As holder_with(), or a place for it. NOBODY_KNOWN: there is none. */
 int holder_for(struct watched_run *watching, const char *value, struct watched_link *link);
 /* Stands for whoever nobody knows. NOBODY_KNOWN: there is no place. */
 int holder_unknown(struct watched_run *watching);
@@ -195,6 +201,8 @@ struct author {
     int suspect;    /* over whose connection it came; NOBODY_KNOWN: nobody's */
     bool is_open;   /* it could be that of several */
 };
+/* Does it come from another process than the key's owner? Pools do not reach so far. */
+bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key);
 const struct peer_process *watched_link_peer(struct watched_link *link);
 

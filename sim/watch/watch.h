@@ -49,6 +49,7 @@ struct watch_outcome {
     int64_t late_grants; /* told when their lease was over */
     int64_t
         plain_deletes; /* of those releases: by DEL or UNLINK, whoever's lock it may have been */
+    int64_t rewrites;  /* of a lock's value, by commands that name nobody */
     int64_t plain;     /* changes of watched keys that were not granted as locks */
     char *notes[WATCH_NOTES_MAX];
     int notes_count;
