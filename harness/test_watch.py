@@ -31,6 +31,7 @@ assert a.set("lock:1", A, nx=True, px=40)
 while b.exists("lock:1"): time.sleep(0.005)
 assert b.set("lock:1", B, nx=True, px=20000)
 a.delete("lock:1")
+assert b.eval(CAD, 1, "lock:1", B) == 0
 """),
     ("release-own", "A sent EVAL", """
 a, b = client(), client()
@@ -222,6 +223,34 @@ assert only.set("lock:1", B, nx=True, px=20000)
 only.delete("lock:1")
 """)
     assert result.status == 2 and "nobody can tell" in result.err, result.out + result.err
+
+
+@pytest.mark.parametrize(("command", "did"), [("delete('lock:1')", "released"), ("pexpire('lock:1', 30000)", "extended")])
+def test_a_pool_that_hands_its_holder_another_connection_is_no_violation(tmp_path, command, did):
+    """That of a lease which has lapsed: the command names no token, and may be the holder's own."""
+    result, results = json_of(tmp_path, """
+one, other = client(), client()
+assert one.set("lock:1", A, nx=True, px=40)
+while other.exists("lock:1"): time.sleep(0.005)
+assert other.set("lock:1", B, nx=True, px=20000)
+assert one.%s == 1
+""" % command)
+    assert result.status == 2 and not violated(results), result.out + result.err
+    assert f"whether B {did} its own lock by it, or A, over whose connection it came, and that had been granted it" in result.err
+    assert "names no token, so unknown who sent it" in result.err
+
+
+def test_what_nobody_could_tell_is_told_once_the_holder_comes_back(tmp_path):
+    """It uses its lock on: the DEL was another's, and nothing is open."""
+    result, results = json_of(tmp_path, """
+one, other = client(), client()
+assert one.set("lock:1", A, nx=True, px=40)
+while other.exists("lock:1"): time.sleep(0.005)
+assert other.set("lock:1", B, nx=True, px=20000)
+assert one.delete("lock:1") == 1 and other.eval(CAD, 1, "lock:1", B) == 0
+""")
+    assert result.status == 1 and "unknown who sent DEL" in "\n".join(violated(results)["release-own"]["witness"])
+    assert "nobody can tell" not in result.err, result.err
 
 
 OVERWRITES = """

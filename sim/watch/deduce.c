@@ -25,13 +25,15 @@ static void comes_back(struct telling *it, int number)
     if (!question_is_open(holder->goes_on))
         return;
     question_answer(holder->goes_on, true);
+    free(holder->doubt);
+    holder->doubt = NULL;
     holder->is_open = true;
 }
 
 static struct condition ask(struct telling *it, int holder, int64_t within_us, enum when when)
 {
     struct question **asked = &it->watching->holders[holder].goes_on;
-    story_drop(*asked);
+    holder_settle(it->watching, &it->watching->holders[holder]);
     *asked = story_ask(it->watching->story, it->seen->done_us + within_us);
     return (struct condition){.question = *asked, .when = when};
 }
@@ -71,8 +73,7 @@ static bool is_grant_like(const struct telling *it)
 static void begin_attempt(struct telling *it, int number)
 {
     struct holder *holder = &it->watching->holders[number];
-    story_drop(holder->goes_on);
-    holder->goes_on = NULL;
+    holder_settle(it->watching, holder);
     holder->attempt++;
     holder->key = it->seen->key;
     holder->is_open = false;
@@ -130,38 +131,25 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     note_late(it, who);
 }
 
-static void note_unknown(struct telling *it, const struct author *author)
+/* Takes words. */
+static void say_open(struct watched_run *watching, char *words)
 {
-    struct watched_run *watching = it->watching;
-    const struct peer_process *peer = watched_link_peer(it->seen->link);
-    const int owner = it->key->owner;
-    if (author->suspect != NOBODY_KNOWN)
-        watching_note(watching,
-                      "%s at %.1f ms, which changed %s's lock, names no token, so unknown who sent "
-                      "it: it came over connection %llu%s%s, on which %s had been granted the lock "
-                      "and had not released it",
-                      opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
-                      watching->holders[owner].name, (unsigned long long)it->seen->link->number,
-                      *peer->label ? " of " : "", peer->label,
-                      watching->holders[author->suspect].name);
+    if (watching->outcome->open)
+        free(words);
+    else
+        watching->outcome->open = words;
 }
 
-static void say_open(struct watched_run *watching, const char *words)
+/* What nobody can tell; the caller frees. did: "released". */
+static char *author_doubt(const struct telling *it, const struct author *author, const char *did)
 {
-    if (!watching->outcome->open)
-        watching->outcome->open = memory_text(words);
-}
-
-static void say_author_open(struct telling *it)
-{
-    char words[OPAQUE_TEXT_MAX + 300];
-    (void)snprintf(
-        words, sizeof words,
-        "%s at %.1f ms names no token: whether %s released its own lock by it, or another "
-        "one that had been granted it before and had not released it, nobody can tell",
-        opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
-        it->watching->holders[it->key->owner].name);
-    say_open(it->watching, words);
+    const struct holder *holders = it->watching->holders;
+    const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
+    return memory_format(
+        "%s at %.1f ms names no token, so unknown who sent it: whether %s %s its own lock by it, "
+        "or %s%s that had been granted it before and had not released it, nobody can tell",
+        opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holders[it->key->owner].name,
+        did, *name ? name : "another one", *name ? ", over whose connection it came, and" : "");
 }
 
 static void released_by_owner(struct telling *it, int owner, bool is_named)
@@ -193,17 +181,14 @@ static void deleted(struct telling *it)
     else if (named == NOBODY_KNOWN)
         author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
     tell_effects(it, DID_DELETED, OP_RELEASE);
-    if (author.is_open)
-        say_author_open(it);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
-    } else if (author.holder != NOBODY_KNOWN) {
+        if (author.is_open)
+            watching->holders[owner].doubt = author_doubt(it, &author, "released");
+    } else {
         comes_back(it, author.holder);
         tell_operation(it, author.holder, OP_RELEASE, RESULT_RELEASED, always);
         watching->holders[author.holder].is_open = false;
-    } else {
-        note_unknown(it, &author);
-        tell_unknown(it, OP_RELEASE, always);
     }
     it->key->is_lock = false;
 }
@@ -217,14 +202,13 @@ static void extended(struct telling *it, enum did did)
         author = holder_author(watching, it->seen->link, it->seen->key);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     tell_effects(it, did, OP_EXTEND);
+    if (author.suspect != NOBODY_KNOWN)
+        say_open(watching, author_doubt(it, &author, "extended"));
     if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
         tell_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
-    } else if (author.holder != NOBODY_KNOWN) {
-        tell_event(it, author.holder, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
     } else {
-        note_unknown(it, &author);
-        tell_unknown(it, OP_EXTEND, always);
+        tell_event(it, author.holder, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
     }
 }
 
@@ -273,7 +257,7 @@ static void rewritten(struct telling *it)
 static void doubt_rewrite(struct telling *it)
 {
     const struct request_words *words = it->seen->words;
-    char value[VALUE_TEXT_MAX], said[OPAQUE_TEXT_MAX + 300];
+    char value[VALUE_TEXT_MAX];
     if (!it->watching->outcome->rewrites || (!kind_is_script(it->seen->name) && is_grant_like(it)))
         return; /* who asks for the lock again */
     for (int i = 1; i < words->count; i++) {
@@ -281,14 +265,14 @@ static void doubt_rewrite(struct telling *it)
         const int who = holder_with_first(it->watching, value);
         if (who == NOBODY_KNOWN || it->watching->holders[who].key != it->seen->key)
             continue;
-        (void)snprintf(
-            said, sizeof said,
-            "%s at %.1f ms names the value with which %s was granted its lock, and which "
-            "a command that names nobody had replaced: whether %s had replaced it, or "
-            "another one had overwritten its lock, nobody can tell",
-            opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
-            it->watching->holders[who].name, it->watching->holders[who].name);
-        say_open(it->watching, said);
+        const char *name = it->watching->holders[who].name;
+        say_open(it->watching,
+                 memory_format("%s at %.1f ms names the value with which %s was granted its lock, "
+                               "and which a command that names nobody had replaced: whether %s had "
+                               "replaced it, or another one had overwritten its lock, nobody can "
+                               "tell",
+                               opaque_words(&it->opaque), (double)it->seen->done_us / 1000, name,
+                               name));
     }
 }
 

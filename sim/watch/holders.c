@@ -5,6 +5,7 @@
 #include "watch/internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool holder_is_token(const char *value)
@@ -81,6 +82,17 @@ static int free_place(struct watched_run *watching, const char *label)
     return oldest;
 }
 
+void holder_settle(struct watched_run *watching, struct holder *holder)
+{
+    story_drop(holder->goes_on);
+    holder->goes_on = NULL;
+    if (watching->outcome->open)
+        free(holder->doubt);
+    else
+        watching->outcome->open = holder->doubt;
+    holder->doubt = NULL;
+}
+
 static int give_place(struct watched_run *watching, const struct peer_process *peer)
 {
     const int place = free_place(watching, peer->label);
@@ -90,7 +102,7 @@ static int give_place(struct watched_run *watching, const struct peer_process *p
         return NOBODY_KNOWN;
     }
     struct holder *holder = &watching->holders[place];
-    story_drop(holder->goes_on);
+    holder_settle(watching, holder);
     *holder = (struct holder){.peer = *peer, .attempt = holder->attempt, .key = NO_KEY};
     name(holder, place - (watching->unknown != NOBODY_KNOWN && place > watching->unknown));
     return place;
@@ -186,11 +198,8 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
         return (struct author){.holder = others.process_one, .is_proved = true};
     if (is_elsewhere && others.in_process == 0)
         return author;
-    if (others.link_one != NOBODY_KNOWN && watching->holders[owner].link != link->number) {
-        author.holder = NOBODY_KNOWN;
+    if (watching->holders[owner].link != link->number)
         author.suspect = others.link_one;
-        return author;
-    }
     author.is_open = others.count > 0 && !(peer->pid && own->pid && others.in_process == 0);
     return author;
 }

@@ -40,6 +40,7 @@ struct holder {
     int key;      /* of its attempt; NO_KEY: none yet */
     bool is_open; /* it was told "granted", and has not sent its release, for all that is known */
     struct question *goes_on; /* does it act as a holder after what befell its key? */
+    char *doubt; /* what nobody can tell unless that is answered with yes; NULL: nothing */
     int64_t used;
 };
 
@@ -192,13 +193,15 @@ int holder_with(const struct watched_run *watching, const char *value);
 int holder_with_first(const struct watched_run *watching, const char *value);
 /* As holder_with(), or a place for it. NOBODY_KNOWN: there is none. */
 int holder_for(struct watched_run *watching, const char *value, struct watched_link *link);
+/* It is asked about no more: what was in doubt is open for good, unless it came back. */
+void holder_settle(struct watched_run *watching, struct holder *holder);
 /* Stands for whoever nobody knows. NOBODY_KNOWN: there is no place. */
 int holder_unknown(struct watched_run *watching);
 /* Whose command is it that names no token, and changes the lock? */
 struct author {
-    int holder;     /* NOBODY_KNOWN: nobody can tell */
+    int holder;
     bool is_proved; /* else it is the owner's unless something speaks against it */
-    int suspect;    /* over whose connection it came; NOBODY_KNOWN: nobody's */
+    int suspect;    /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
     bool is_open;   /* it could be that of several */
 };
 /* Does it come from another process than the key's owner? Pools do not reach so far. */

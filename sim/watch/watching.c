@@ -75,6 +75,8 @@ static enum fail read_version(struct watched_run *watching, struct failure *fail
 static void write_head(struct watched_run *watching)
 {
     const int clients = watching->holders_count ? watching->holders_count : 1;
+    for (int i = 0; i < watching->holders_count; i++)
+        holder_settle(watching, &watching->holders[i]);
     const char *why =
         watching->outcome->missed ? watching->outcome->missed : watching->outcome->open;
     struct history_head head = {.scenario = "watch",
@@ -103,7 +105,6 @@ static void write_head(struct watched_run *watching)
                        is_unknown ? "unknown who" : holder->name);
         (void)snprintf(head.processes[i], sizeof head.processes[i], "%s",
                        *holder->peer.label ? holder->peer.label : "an unknown process");
-        story_drop(holder->goes_on);
     }
     history_writer_head(watching->writer, &head);
     free(head.names);
