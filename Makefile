@@ -179,7 +179,7 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 # The random walks are a tenth of what `make test` walks, from another seed, and of the searches every twelfth is made: everything
 # is five times as slow here, and each line is reached by few of them. SANITISED_RUNS=300 SANITISED_SAMPLE=1 (check-long) is all of it.
 SANITISED_RUNS   ?= 30
-SANITISED_SAMPLE ?= 12
+SANITISED_SAMPLE ?= 11
 
 # What was freed is kept back for a while: 16 MB of it, not 256, all of which would be copied whenever a process is begun.
 sanitised: export ASAN_OPTIONS ?= quarantine_size_mb=16

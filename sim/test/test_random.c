@@ -103,7 +103,7 @@ static void finds_what_is_as_short(void **state)
             if (all.end == END_COMPLETE) {
                 options.search = SEARCH_RANDOM;
                 options.seed = (uint64_t)fault;
-                options.runs_max = 500;
+                options.runs_max = 600;
                 run(&options, &random);
                 wrong += compare(&options, fault == NONE ? "none" : fault_name((enum fault)fault),
                                  &random, &all);
@@ -241,13 +241,13 @@ static void says_when_nothing_is_proved(void **state)
     struct explore_outcome outcome;
     struct explore_options options = random_options("redlock", FAULT_RESTART, 2000);
     options.clients = 3;
-    options.states_max = 40000;
+    options.states_max = 80000;
     run(&options, &outcome);
     const struct explore_finding *finding = &outcome.findings[PROPERTY_LEASE_EXCLUSION];
     assert_int_equal(finding->verdict, VERDICT_VIOLATED);
     assert_false(finding->is_shortest);
     assert_int_equal(finding->events, 15);
-    assert_true(outcome.shorter_states >= 40000);
+    assert_true(outcome.shorter_states >= 80000);
     assert_true(is_confirmed(&options, &outcome, PROPERTY_LEASE_EXCLUSION));
     explore_outcome_free(&outcome);
 }
