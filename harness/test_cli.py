@@ -325,7 +325,7 @@ def test_one_is_not_many(tmp_path):
     """In stress's first line and its summary, and on the explorer's page."""
     ran = run("stress", "--scheme", "set-nx-px-cad", "--clients", "1", "--locks", "1", "--duration", "200ms", "--seed", "1",
               "--out", tmp_path / "stress")
-    assert "set-nx-px-cad: 1 client, 1 lock, lease" in ran.err and "set-nx-px-cad: 1 client, " in ran.out, ran
+    assert "set-nx-px-cad: 1 client, 1 lock, lease" in ran.err and "set-nx-px-cad: 1 connected client, " in ran.out, ran
     run("explore", "--scheme", "set-nx-px-cad", "--fault", "none", "--out", tmp_path / "one")
     run("explore", "--scheme", "set-nx-px-cad", "--fault", "none,crash", "--out", tmp_path / "two")
     assert "<b>1</b> cell: " in (tmp_path / "one" / "latest" / "index.html").read_text()

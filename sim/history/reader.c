@@ -238,6 +238,30 @@ static bool may_be_nobodys(const struct event *event)
     return is_read || !(1 << event->kind & of_clients);
 }
 
+/* A call stands once: an attempt is begun once, and no operation of it goes on twice at a time. */
+static enum fail check_call(struct history_reader *reader, const struct event *event,
+                            struct failure *failure)
+{
+    if (event->client < 0 || (event->kind != EVENT_CALL && event->kind != EVENT_RETURN))
+        return FAIL_NONE;
+    struct client_calls *calls = &reader->calls[event->client];
+    const unsigned bit = 1u << event->op;
+    const bool is_same = calls->attempt == event->attempt;
+    if (event->kind == EVENT_RETURN) {
+        calls->open &= is_same ? ~bit : ~0u;
+        return FAIL_NONE;
+    }
+    if (is_same && (event->op == OP_ACQUIRE || calls->open & bit)) {
+        reader_at(reader, "attempt");
+        return reader_refuses(reader, failure,
+                              "the call of '%s' in attempt %d stands above already",
+                              operation_name(event->op), event->attempt);
+    }
+    calls->open = (is_same ? calls->open : 0) | bit;
+    calls->attempt = event->attempt;
+    return FAIL_NONE;
+}
+
 /* Is all there that such an event wants, and does it follow the one before? */
 static enum fail check_event(struct history_reader *reader, struct event *event, int seen,
                              unsigned filled, struct failure *failure)
@@ -285,7 +309,9 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
                               "event %" PRId64 " where %" PRId64 " should follow: a gap",
                               event->index, reader->events);
     }
-    return reader_foreign_check(reader, event, has_typed, failure);
+    return check_call(reader, event, failure)
+               ? failure->code
+               : reader_foreign_check(reader, event, has_typed, failure);
 }
 
 static enum fail end_event(struct history_reader *reader, struct event *event, int seen,
@@ -457,6 +483,7 @@ void history_reader_free(struct history_reader *reader)
     /* Only read from: nothing is lost when the close fails. */
     (void)fclose(reader->file);
     free(reader->names);
+    free(reader->calls);
     free(reader->processes);
     free(reader->room);
     free(reader->path);

@@ -77,6 +77,9 @@ static enum fail read_counts(struct history_reader *reader, json_t *object,
             return fail;
     }
     head->clients = reader->clients = (int)*rows[0].number;
+    reader->calls = memory_new((size_t)reader->clients, sizeof *reader->calls);
+    for (int i = 0; i < reader->clients; i++)
+        reader->calls[i].attempt = -1;
     head->servers = reader->servers = (int)*rows[1].number;
     head->locks = reader->locks = (int)*rows[2].number;
     return FAIL_NONE;

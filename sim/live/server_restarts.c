@@ -240,6 +240,9 @@ static enum fail restart(struct servers *servers, int number, bool has_aof, cons
         process_kill(&next);
         return fail;
     }
+    /* A key whose time is over by the clock that stood here has none by one that is behind it. */
+    if (next.clock)
+        clock_copy(next.clock, &was);
     fail = prove_keys(next.control, keys, servers->steering == STEERED, failure);
     struct failure local;
     const enum fail seated = servers_seat(servers, number, &next, &was, fail ? &local : failure);

@@ -120,6 +120,8 @@ static struct event random_event(struct random *random, int64_t index, enum even
         event.server = -1;
     event.lock = (int)random_below(random, 2);
     event.attempt = (int)random_below(random, 3);
+    if (kind == EVENT_CALL) /* it stands once */
+        event.attempt = (int)index + 3;
     event.op = (enum operation)random_below(random, OP_COUNT);
     event.lane = (enum lane)random_below(random, LANE_COUNT);
     event.command.verb = (enum verb)random_below(random, VERB_COUNT);

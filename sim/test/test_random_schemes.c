@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-enum { RUNS = 600, STATES_MAX = 4000, PHASES_MAX = 3 };
+enum { RUNS = 600, STATES_MAX = 5000, PHASES_MAX = 3 };
 
 /* --- a scheme by chance --- */
 
