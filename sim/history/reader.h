@@ -9,6 +9,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
+/* What a client was asked for. */
+struct client_calls {
+    int attempt;   /* of its last call; -1: none */
+    unsigned open; /* bit an operation of that attempt: no return yet */
+};
+
 struct history_reader {
     FILE *file;
     char *path;
@@ -21,10 +27,7 @@ struct history_reader {
     bool is_generic; /* every line is read as JSON of any kind */
     int version;     /* 1 or 2 */
     int clients, servers, locks;
-    struct client_calls {
-        int attempt;   /* of its last call; -1: none */
-        unsigned open; /* bit an operation of that attempt: no return yet */
-    } * asked;         /* by client */
+    struct client_calls *calls; /* by client */
     char (*names)[NAME_MAX_BYTES];
     char (*processes)[NAME_MAX_BYTES];
     struct follow *follow; /* NULL: nobody writes it any more */
