@@ -103,6 +103,48 @@ static void add_order(const struct watch_outcome *seen, struct results *results)
                                (double)seen->waited_us / 1000));
 }
 
+static void add_plain_deletes(const struct watch_outcome *seen, struct results *results)
+{
+    if (seen->plain_deletes)
+        results_note(results,
+                     memory_format("%" PRId64 " of the releases were a plain DEL, which removes "
+                                   "whoever's lock is there: %s. `picklock test` looks for what "
+                                   "else can happen.",
+                                   seen->plain_deletes,
+                                   seen->doubtful_releases
+                                       ? "whether one of them removed another's is not known"
+                                       : "that none of them removed another's was luck, or "
+                                         "timing"));
+}
+
+/* What rests on these commands being the owner's, and holds if they were. */
+static void doubt(struct result_row *row, struct result_property *found, int64_t count,
+                  const char *did)
+{
+    if (!count || found->verdict != VERDICT_HOLDS)
+        return;
+    found->verdict = VERDICT_UNKNOWN;
+    found->witness = memory_new(1, sizeof *found->witness);
+    found->witness_lines = 1;
+    found->witness[0] =
+        memory_format("unknown who sent %" PRId64 " commands that %s a lock and name no token: "
+                      "others in the same process had been refused that lock.",
+                      count, did);
+    if (row->verdict == VERDICT_HOLDS)
+        row->verdict = VERDICT_UNKNOWN;
+}
+
+static void doubt_all(struct result_row *row, const struct watch_outcome *seen)
+{
+    for (int i = 0; i < row->properties_count; i++) {
+        struct result_property *found = &row->properties[i];
+        if (found->property == PROPERTY_RELEASE_OWN || property_is_exclusion(found->property))
+            doubt(row, found, seen->doubtful_releases, "released");
+        if (found->property == PROPERTY_EXTEND_OWN)
+            doubt(row, found, seen->doubtful_extends, "changed the lease of");
+    }
+}
+
 /* What the verdict rests on, and what it cost. */
 static void add_notes(const struct watch_cmd *cmd, struct results *results)
 {
@@ -129,14 +171,7 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
         results_note(results,
                      memory_format("%" PRId64 " grants were answered when their lease was over.",
                                    seen->late_grants));
-    if (seen->plain_deletes)
-        results_note(
-            results,
-            memory_format("%" PRId64
-                          " of the releases were a plain DEL, which removes whoever's lock "
-                          "is there: that none of them removed another's was luck, or timing. "
-                          "`picklock test` looks for what else can happen.",
-                          seen->plain_deletes));
+    add_plain_deletes(seen, results);
     if (cmd->fence_key)
         results_note(results,
                      memory_format("%" PRId64 " writes changed a fence in a key like %s; %" PRId64
@@ -166,6 +201,7 @@ static enum fail judge(struct watch_cmd *cmd, const char *history, struct result
         return fail;
     struct result_row *row = &results->rows[results->rows_count - 1];
     row->history = memory_text(history);
+    doubt_all(row, &cmd->outcome);
     add_notes(cmd, results);
     if (!cmd->outcome.grants)
         results_note(results, memory_format("No key like %s was granted as a lock: nothing was "

@@ -126,8 +126,9 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     watching->holders[who].is_open = is_grant && seen->heard == DELIVERED_NOW;
     it->key->is_lock = true;
     it->key->owner = who;
+    it->key->granted = ++watching->outcome->grants;
+    it->key->refused_count = 0;
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
-    watching->outcome->grants++;
     note_late(it, who);
 }
 
@@ -145,11 +146,14 @@ static char *author_doubt(const struct telling *it, const struct author *author,
 {
     const struct holder *holders = it->watching->holders;
     const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
+    const bool is_granted = author->is_open || *name;
     return memory_format(
         "%s at %.1f ms names no token, so unknown who sent it: whether %s %s its own lock by it, "
-        "or %s%s that had been granted it before and had not released it, nobody can tell",
+        "or %s%s that had been %s, nobody can tell",
         opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holders[it->key->owner].name,
-        did, *name ? name : "another one", *name ? ", over whose connection it came, and" : "");
+        did, *name ? name : "another one", *name ? ", over whose connection it came, and" : "",
+        is_granted ? "granted it before and had not released it"
+                   : "refused it over the same connection");
 }
 
 static void released_by_owner(struct telling *it, int owner, bool is_named)
@@ -183,8 +187,11 @@ static void deleted(struct telling *it)
     tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
+        watching->outcome->doubtful_releases += author.is_in_doubt;
         if (author.is_open)
             watching->holders[owner].doubt = author_doubt(it, &author, "released");
+    } else if (author.is_refused) {
+        tell_event(it, author.holder, EVENT_EXECUTE, OP_RELEASE, RESULT_NONE, always);
     } else {
         comes_back(it, author.holder);
         tell_operation(it, author.holder, OP_RELEASE, RESULT_RELEASED, always);
@@ -202,8 +209,11 @@ static void extended(struct telling *it, enum did did)
         author = holder_author(watching, it->seen->link, it->seen->key);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     tell_effects(it, did, OP_EXTEND);
-    if (author.suspect != NOBODY_KNOWN)
-        say_open(watching, author_doubt(it, &author, "extended"));
+    /* Who holds a lock makes it longer: one that is made shorter is rather not his. */
+    const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
+    if (author.suspect != NOBODY_KNOWN || (author.is_suspicious && is_shorter))
+        say_open(watching, author_doubt(it, &author, is_shorter ? "shortened" : "extended"));
+    watching->outcome->doubtful_extends += author.is_in_doubt;
     if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
         tell_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
@@ -276,12 +286,18 @@ static void doubt_rewrite(struct telling *it)
     }
 }
 
+/* Does it ask for the lock, and do nothing else? */
+static bool is_request(const struct telling *it)
+{
+    return is_grant_like(it) && !kind_is_script(it->seen->name) &&
+           strcmp(it->seen->name, "EXEC") != 0;
+}
+
 static void refused_acquire(struct telling *it)
 {
     char value[VALUE_TEXT_MAX];
     const struct request_words *words = it->seen->words;
-    if (it->key->is_lock == false || kind_is_script(it->seen->name) || words->count < 3 ||
-        strcmp(it->seen->name, "EXEC") == 0 || !it->seen->reply)
+    if (!it->key->is_lock || !is_request(it) || words->count < 3 || !it->seen->reply)
         return;
     (void)keys_value(&it->watching->keys, words->at[2], words->lengths[2], value);
     const int who = holder_for(it->watching, value, it->seen->link);
@@ -299,6 +315,8 @@ static void unchanged(struct telling *it)
     struct watched_run *watching = it->watching;
     const int named = holder_named(watching, it->seen->words, it->seen->key);
     const bool is_refusal = look_is_refusal(&it->reply);
+    if (is_refusal && is_request(it) && !(it->key->is_lock && it->key->owner == named))
+        holder_refused(watching, it->seen->link, it->seen->key);
     if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key) {
         const bool is_owner = it->key->is_lock && it->key->owner == named;
         /* Who asks for the lock again does not act as its holder. */
@@ -312,7 +330,7 @@ static void unchanged(struct telling *it)
         watching->holders[named].is_open = false;
         return;
     }
-    if (is_refusal && is_grant_like(it))
+    if (is_refusal)
         refused_acquire(it);
 }
 

@@ -290,6 +290,7 @@ static void tell(struct watched_run *watching, struct watched_request *request)
         return;
     if (answer == ANSWER_NO && !is_release && is_told_enough(key)) {
         watching->outcome->refusals += key->is_lock;
+        holder_refused(watching, request->link, request->keys[0]);
         return;
     }
     (void)words_read(&watching->words, request->bytes, request->length);

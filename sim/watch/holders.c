@@ -186,9 +186,55 @@ bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link
     return peer->pid && own->pid && peer->pid != own->pid;
 }
 
+void holder_refused(struct watched_run *watching, struct watched_link *link, int key)
+{
+    struct watched_key *row = &watching->keys.rows[key];
+    const int pid = watched_link_peer(link)->pid;
+    if (!row->is_lock)
+        return;
+    link->refused = row->granted;
+    for (int i = 0; i < REFUSED_MAX && i < row->refused_count; i++)
+        if (row->refused[i] == pid)
+            return;
+    row->refused[row->refused_count++ % REFUSED_MAX] = pid;
+}
+
+static bool was_refused(const struct watched_key *row, int pid)
+{
+    for (int i = 0; i < REFUSED_MAX && i < row->refused_count; i++)
+        if (row->refused[i] == pid)
+            return true;
+    return false;
+}
+
+/* A process that was refused the lock, and to which its owner can have handed nothing: whoever it
+ * was there. NOBODY_KNOWN: there is no place, and the history is not whole. */
+static int refused_place(struct watched_run *watching, const struct peer_process *peer, int key)
+{
+    for (int h = 0; h < watching->holders_count; h++) {
+        const struct holder *holder = &watching->holders[h];
+        if (holder->peer.pid == peer->pid && holder->key == key &&
+            h != watching->keys.rows[key].owner)
+            return h;
+    }
+    return give_place(watching, peer);
+}
+
+/* What speaks against the owner without proving anything. */
+static void add_doubts(struct author *author, const struct watched_run *watching,
+                       const struct watched_link *link, int key)
+{
+    const struct watched_key *row = &watching->keys.rows[key];
+    const bool is_refused_over = link->refused == row->granted;
+    const bool is_own = watching->holders[row->owner].link == link->number;
+    author->is_in_doubt = was_refused(row, link->peer.pid) && (is_refused_over || !is_own);
+    author->is_suspicious = is_refused_over && !is_own;
+}
+
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key)
 {
-    const int owner = watching->keys.rows[key].owner;
+    const struct watched_key *row = &watching->keys.rows[key];
+    const int owner = row->owner;
     const bool is_elsewhere = holder_is_elsewhere(watching, link, key);
     const struct peer_process *peer = watched_link_peer(link),
                               *own = &watching->holders[owner].peer;
@@ -196,6 +242,12 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
     struct author author = {.holder = owner, .suspect = NOBODY_KNOWN};
     if (is_elsewhere && others.in_process == 1)
         return (struct author){.holder = others.process_one, .is_proved = true};
+    const bool is_refused = is_elsewhere && others.in_process == 0 && was_refused(row, peer->pid) &&
+                            !peer_may_be_kin(peer, own);
+    const int refused = is_refused ? refused_place(watching, peer, key) : NOBODY_KNOWN;
+    if (refused != NOBODY_KNOWN)
+        return (struct author){.holder = refused, .is_refused = true, .suspect = NOBODY_KNOWN};
+    add_doubts(&author, watching, link, key);
     if (is_elsewhere && others.in_process == 0)
         return author;
     if (watching->holders[owner].link != link->number)

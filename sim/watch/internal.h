@@ -62,6 +62,7 @@ struct watched_link {
     int peer_port, own_port;
     bool has_peer;
     struct peer_process peer;
+    int64_t refused; /* the lock that was refused over it last: watched_key.granted */
     int database;
     int blind;         /* requests under way that may change keys without naming them */
     int waits;         /* requests under way that may wait for others (BLPOP) */
@@ -200,14 +201,20 @@ int holder_unknown(struct watched_run *watching);
 /* Whose command is it that names no token, and changes the lock? */
 struct author {
     int holder;
-    bool is_proved; /* else it is the owner's unless something speaks against it */
-    int suspect;    /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
-    bool is_open;   /* it could be that of several */
+    bool is_proved;  /* else it is the owner's unless something speaks against it */
+    bool is_refused; /* its process was refused the lock that it changed */
+    int suspect;     /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
+    bool is_open;    /* it could be that of several who were granted the lock */
+    /* Somebody was refused the lock in a process that it may have come from: anywhere there; over
+     * the very connection, which is not the owner's. */
+    bool is_in_doubt, is_suspicious;
 };
 /* Does it come from another process than the key's owner? Pools do not reach so far. */
 bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key);
 const struct peer_process *watched_link_peer(struct watched_link *link);
+/* Somebody at the other end of link was refused the lock that stands there. */
+void holder_refused(struct watched_run *watching, struct watched_link *link, int key);
 
 /* --- deduce.c --- */
 

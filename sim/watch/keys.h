@@ -16,6 +16,7 @@ enum {
     ROW_HINTS = 4096,
     HIDDEN_WORDS_MAX = 24, /* more is cut in a text anyway */
     NO_KEY = -1,
+    REFUSED_MAX = 16,
     TOKEN_LEAST = 8, /* bytes: a shorter value is no token */
 };
 
@@ -43,6 +44,8 @@ struct watched_key {
     int64_t used;    /* the how-manieth look was the last one of it */
     int evident;     /* commands under way whose answer says all that they do */
     int refusals_told;
+    int64_t granted;                         /* which grant it is, counted, while is_lock */
+    int refused[REFUSED_MAX], refused_count; /* processes that were refused it; of more the last */
     struct key_look last;
     int64_t last_us, known; /* when that was so; in which state of knowledge */
 };

@@ -7,7 +7,6 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +88,50 @@ static void name(struct peer_process *peer)
     (void)snprintf(peer->label, sizeof peer->label, "%s[%d]", words, peer->pid);
 }
 
+/* 0: it has ended, or is the first one. */
+static int parent_of(int pid)
+{
+    char path[PATH_BYTES], line[PATH_BYTES] = "";
+    int parent = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (!fgets(line, sizeof line, file))
+        line[0] = '\0';
+    (void)fclose(file);
+    const char *behind_name = strrchr(line, ')'); /* "7 (a name) S 1 ...": 1 is the parent */
+    if (behind_name && strlen(behind_name) > 4)
+        parent = atoi(behind_name + 4);
+    return parent;
+}
+
+static void find_ancestors(struct peer_process *peer)
+{
+    int at = peer->pid;
+    for (int i = 0; i < ANCESTORS_MAX && !peer->has_ancestors; i++) {
+        at = parent_of(at);
+        if (!at)
+            return;
+        peer->ancestors[i] = at;
+        peer->has_ancestors = at == 1 || at == getpid();
+    }
+}
+
+static bool descends(const struct peer_process *one, int pid)
+{
+    for (int i = 0; i < ANCESTORS_MAX; i++)
+        if (one->ancestors[i] == pid)
+            return true;
+    return false;
+}
+
+bool peer_may_be_kin(const struct peer_process *one, const struct peer_process *other)
+{
+    return !one->has_ancestors || !other->has_ancestors || descends(one, other->pid) ||
+           descends(other, one->pid);
+}
+
 static int known(const struct peers *peers, const char *wanted)
 {
     for (int i = 0; i < (int)(sizeof peers->pids / sizeof *peers->pids); i++) {
@@ -135,6 +178,8 @@ void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_pro
     if (!peer->pid)
         peer->pid = look_through(peers, target_of);
     peers->misses += !peer->pid;
-    if (peer->pid)
-        name(peer);
+    if (!peer->pid)
+        return;
+    name(peer);
+    find_ancestors(peer);
 }

@@ -6,9 +6,15 @@
 
 #include "base/limits.h"
 
+#include <stdbool.h>
+
+enum { ANCESTORS_MAX = 16 };
+
 struct peer_process {
-    int pid;                    /* 0: not known */
-    char label[NAME_MAX_BYTES]; /* "python3[1234]", or "" */
+    int pid;                      /* 0: not known */
+    int ancestors[ANCESTORS_MAX]; /* its parent first, up to picklock's own process or the first */
+    bool has_ancestors;           /* they are all known */
+    char label[NAME_MAX_BYTES];   /* "python3[1234]", or "" */
 };
 
 /* Those that were found last: most connections are theirs. */
@@ -24,5 +30,8 @@ void peers_know(struct peers *peers, int pid);
 /* Of the connection over loopback from peer_port to our own_port. Looks through /proc, where it is
  * none of peers' (which remember it): some milliseconds. */
 void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer);
+
+/* May one descend from the other, for all that is known? What one holds it may have handed over. */
+bool peer_may_be_kin(const struct peer_process *one, const struct peer_process *other);
 
 #endif

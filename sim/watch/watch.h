@@ -50,7 +50,10 @@ struct watch_outcome {
     int64_t
         plain_deletes; /* of those releases: by DEL or UNLINK, whoever's lock it may have been */
     int64_t rewrites;  /* of a lock's value, by commands that name nobody */
-    int64_t plain;     /* changes of watched keys that were not granted as locks */
+    /* Of commands without a token, from a process in which others had been refused that lock: they
+     * count as the owner's, and who sent them is not known. */
+    int64_t doubtful_releases, doubtful_extends;
+    int64_t plain; /* changes of watched keys that were not granted as locks */
     char *notes[WATCH_NOTES_MAX];
     int notes_count;
 };

@@ -1,0 +1,94 @@
+"""`picklock watch`: who was refused a lock, and releases it, or changes its lease, all the same."""
+
+import pytest
+from watching import check_same, json_of, violated
+
+# Processes that do what they are told, in the order in which they are told it.
+PROCESSES = """
+import subprocess
+SERVES = '''
+import os, redis, sys
+own = redis.Redis.from_url(os.environ["REDIS_URL"])
+for line in sys.stdin: print(eval(line), flush=True)
+'''
+class Process:
+    def __init__(self):
+        self.at = subprocess.Popen([sys.executable, "-c", SERVES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def does(self, words):
+        self.at.stdin.write(words + "\\n"); self.at.stdin.flush()
+        return self.at.stdout.readline().strip()
+def takes(process, token, ms=20000): return process.does(f"own.set('lock:1', '{token}', nx=True, px={ms})") == "True"
+def gives_back(process, token): return process.does(f"own.eval({CAD!r}, 1, 'lock:1', '{token}')") == "1"
+one, other = Process(), Process()
+"""
+REFUSED = PROCESSES + "assert takes(one, A) and not takes(other, B)\n"
+
+
+def verdicts(results):
+    row, = results["results"]
+    return {found["property"]: found["verdict"] for found in row["properties"]}
+
+
+@pytest.mark.parametrize(("found", "words", "program"), [
+    ("extend-own", "B sent PEXPIRE lock:1 90000", REFUSED + "other.does(\"own.pexpire('lock:1', 90000)\"); assert gives_back(one, A)"),
+    ("extend-own", "for 20000.0 ms", REFUSED + "other.does(\"own.pexpire('lock:1', 9000)\"); assert gives_back(one, A)"),
+    ("release-own", "B sent DEL lock:1", REFUSED + "other.does(\"own.delete('lock:1')\"); one.does(\"own.delete('lock:1')\")"),
+    ("release-own", "sent UNLINK lock:1", PROCESSES + """
+assert takes(one, "1")
+for _ in range(40): assert not takes(one, "1")
+assert not takes(other, "1")
+other.does("own.unlink('lock:1')")
+"""),
+], ids=["longer", "shorter", "deleted", "no token, refused when many had been"])
+def test_a_process_that_was_refused_is_not_the_owner(tmp_path, found, words, program):
+    result, results = json_of(tmp_path, program)
+    assert result.status == 1, result.out + result.err
+    witness = "\n".join(violated(results)[found]["witness"])
+    assert words in witness, witness
+    check_same(tmp_path, results)
+
+
+@pytest.mark.parametrize("program", [
+    REFUSED + "one.does(\"own.pexpire('lock:1', 90000)\"); one.does(\"own.delete('lock:1')\")",
+    REFUSED + "assert gives_back(one, A) and takes(other, B); other.does(\"own.pexpire('lock:1', 9)\")",
+    REFUSED + "assert Process().does(\"own.delete('lock:1')\") == '1'",
+], ids=["the owner", "the owner, who was refused the lock before", "one that never asked for it: handed over"])
+def test_whoever_may_be_the_owner_is_not_blamed(tmp_path, program):
+    result, results = json_of(tmp_path, program)
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert verdicts(results)["release-own"] != "unknown", result.out
+    check_same(tmp_path, results)
+
+
+def test_a_child_may_have_been_handed_the_lock(tmp_path):
+    """It was refused the lock, too: nothing is proved, and nothing claimed."""
+    result, results = json_of(tmp_path, PROCESSES + """
+assert client().set("lock:1", A, nx=True, px=20000) and not takes(one, B)
+one.does("own.delete('lock:1')")
+""")
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert verdicts(results)["release-own"] == "unknown", result.out
+
+
+THREADS = "a, b = client(), client()\nassert a.set('lock:1', A, nx=True, px=20000) and not b.set('lock:1', B, nx=True, px=20000)\n"
+
+
+@pytest.mark.parametrize(("program", "unknown"), [
+    ("b.delete('lock:1')", {"release-own", "lease-exclusion"}),
+    ("b.pexpire('lock:1', 90000); a.eval(CAD, 1, 'lock:1', A)", {"extend-own"}),
+    ("a.pexpire('lock:1', 9000); a.delete('lock:1')", set()),
+], ids=["deleted", "longer", "over the owner's connection"])
+def test_who_it_was_in_one_process_is_not_known(tmp_path, program, unknown):
+    """Pools hand any connection to anybody. What would hold is unknown then; nobody is blamed, and no program fails for it."""
+    result, results = json_of(tmp_path, THREADS + program)
+    assert result.status == 0 and not violated(results), result.out + result.err
+    found = verdicts(results)
+    assert {name for name in ("release-own", "extend-own", "lease-exclusion") if found[name] == "unknown"} == unknown, found
+    plain = [note for note in results["notes"] if "plain DEL" in note]
+    assert all(("is not known" in note) == ("release-own" in unknown) for note in plain), plain
+    assert ("unknown who sent 1 commands" in result.out) == bool(unknown), result.out
+
+
+def test_a_lease_that_one_who_was_refused_may_have_shortened_decides_nothing(tmp_path):
+    result = json_of(tmp_path, THREADS + "b.pexpire('lock:1', 9000); a.eval(CAD, 1, 'lock:1', A)")[0]
+    assert result.status == 2 and "whether A shortened its own lock by it" in result.err, result.out + result.err
