@@ -132,6 +132,24 @@ for _ in range(3): assert one.set("lock:1", A, nx=True, px=20000) and one.delete
     assert result.status == 0 and not any("plain DEL" in note for note in results["notes"]), results["notes"]
 
 
+def test_a_delete_that_watch_guards_is_no_plain_one(tmp_path):
+    """The transaction does nothing where the lock has changed since it was read. Without WATCH, or behind UNWATCH, it removes whatever is there."""
+    program = """
+one = client()
+def release(guard):
+    assert one.set("lock:1", A, nx=True, px=20000)
+    with one.pipeline() as pipe:
+        guard(pipe); pipe.multi(); pipe.delete("lock:1"); assert pipe.execute() == [1]
+def watched(pipe): pipe.watch("lock:1"); assert pipe.get("lock:1") == A.encode()
+def unwatched(pipe): pipe.watch("lock:1"); pipe.unwatch()
+release(watched); release(watched)
+"""
+    result, results = json_of(tmp_path, program)
+    assert result.status == 0 and not any("plain DEL" in note for note in results["notes"]), results["notes"]
+    result, results = json_of(tmp_path, program + "release(unwatched); release(lambda pipe: None)")
+    assert result.status == 0 and any(note.startswith("2 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
+
+
 SCRIPTS = """
 one = client()
 mine = "local token = redis.call('get', KEYS[1]) if not token or token ~= ARGV[1] then return 0 end redis.call('del', KEYS[1]) return 1"
@@ -191,6 +209,18 @@ def test_fences_that_grow_are_silent_and_one_that_begins_anew_is_noted(tmp_path)
     gone = FENCES + "one.set('data:fence', 7); one.delete('data:fence'); one.set('data:fence', 3)"
     notes = json_of(tmp_path, gone, "--fence-key", "data:*")[1]["notes"]
     assert any("began the fence in data:fence anew with 3: it had been 7" in note for note in notes), notes
+
+
+def test_keys_of_fences_that_nobody_wrote_change_no_verdict(tmp_path):
+    """Locks without fences, beside a --fence-key that names nothing."""
+    result, results = json_of(tmp_path, """
+one, other = client(), client()
+assert one.set("lock:1", A, nx=True, px=20000) and not other.set("lock:1", B, nx=True, px=20000)
+assert one.eval(CAD, 1, "lock:1", A) == 1
+""", "--fence-key", "data:*:fence")
+    row, = results["results"]
+    assert result.status == 0 and row["verdict"] == "holds", result.out + result.err
+    assert any(note.startswith("0 writes changed a fence") for note in results["notes"]), results["notes"]
 
 
 def test_tokens_are_nowhere_in_clear(tmp_path):

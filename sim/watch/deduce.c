@@ -171,7 +171,7 @@ static void released_by_owner(struct telling *it, int owner, bool is_named)
         tell_unknown(it, OP_RELEASE, (struct condition){on.question, WHEN_YES});
     watching->holders[owner].is_open = false;
     watching->outcome->releases++;
-    watching->outcome->plain_deletes += words_delete(it->seen->words);
+    watching->outcome->plain_deletes += words_delete(it->seen->words) && !it->seen->is_guarded;
 }
 
 static void deleted(struct telling *it)

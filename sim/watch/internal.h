@@ -69,6 +69,7 @@ struct watched_link {
     char *transaction; /* what MULTI has queued */
     size_t transaction_length;
     bool is_transaction_watched, is_transaction_cut;
+    bool is_guarded; /* WATCH names a watched key: EXEC does nothing where that has changed */
     /* evident requests under way: those that the server has not read yet; how many in all */
     struct watched_request *unread_first, *unread_last;
     int evident;
@@ -84,7 +85,8 @@ struct watched_request {
     char name[PROXY_NAME_MAX];
     char *bytes;
     size_t length;
-    bool is_flush; /* of all that there is */
+    bool is_flush;   /* of all that there is */
+    bool is_guarded; /* as of its connection, of EXEC */
     int keys[TURN_KEYS_MAX];
     int keys_count;
     struct key_look before[TURN_KEYS_MAX];
@@ -167,6 +169,8 @@ void watched_link_follow(struct watched_link *link, const struct proxy_request *
 /* What MULTI queues takes no effect before EXEC. */
 void watched_link_queue(struct watched_link *link, const struct proxy_request *request);
 void watched_link_forget_transaction(struct watched_link *link);
+/* By EXEC, DISCARD or RESET: what was watched is watched no more. */
+void watched_link_end_transaction(struct watched_link *link);
 
 /* --- evident.c --- */
 
@@ -227,8 +231,8 @@ struct seen_execution {
     const struct key_look *before, *behind;
     const char *reply; /* borrowed; NULL: it is not known */
     size_t reply_length;
-    enum delivery heard; /* by its client */
-    bool is_flush;
+    enum delivery heard;       /* by its client */
+    bool is_flush, is_guarded; /* as of the request */
     bool is_unlike; /* it was refused, and nobody looked: the key was gone, or another's */
     int64_t began_us, sent_us, done_us, looked_us; /* behind the first look nothing is older than
                                                       began_us */

@@ -81,6 +81,8 @@ bool kind_is_special(const char *name)
         return strcmp(name, "RESET") == 0;
     case 'S':
         return strcmp(name, "SELECT") == 0 || strcmp(name, "SCRIPT") == 0 || kind_is_flush(name);
+    case 'U':
+        return strcmp(name, "UNWATCH") == 0;
     default:
         return false;
     }

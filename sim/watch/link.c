@@ -16,6 +16,12 @@ void watched_link_forget_transaction(struct watched_link *link)
     link->is_transaction_watched = link->is_transaction_cut = false;
 }
 
+void watched_link_end_transaction(struct watched_link *link)
+{
+    watched_link_forget_transaction(link);
+    link->is_guarded = false;
+}
+
 /* SCRIPT LOAD: is it one that is known? */
 static void note_script(struct watched_run *watching, const struct proxy_request *request)
 {
@@ -60,8 +66,15 @@ void watched_link_queue(struct watched_link *link, const struct proxy_request *r
 void watched_link_follow(struct watched_link *link, const struct proxy_request *request)
 {
     const bool resets = strcmp(request->name, "RESET") == 0;
-    if (resets || strcmp(request->name, "MULTI") == 0 || strcmp(request->name, "DISCARD") == 0)
+    if (strcmp(request->name, "MULTI") == 0)
         watched_link_forget_transaction(link);
+    if (resets || strcmp(request->name, "DISCARD") == 0)
+        watched_link_end_transaction(link);
+    if (strcmp(request->name, "UNWATCH") == 0)
+        link->is_guarded = false;
+    if (strcmp(request->name, "WATCH") == 0 &&
+        turns_name_watched(link->watching, request->bytes, request->length))
+        link->is_guarded = true;
     if (resets)
         link->database = 0;
     if (strcmp(request->name, "SELECT") == 0)

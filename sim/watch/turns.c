@@ -155,6 +155,7 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
                                                   .reply_length = length,
                                                   .heard = heard,
                                                   .is_flush = turn->is_flush,
+                                                  .is_guarded = turn->is_guarded,
                                                   .began_us = turn->began_us,
                                                   .sent_us = turn->sent_us,
                                                   .done_us = done_us,
@@ -173,6 +174,7 @@ static struct watched_request *turn_new(struct watched_link *link, struct proxy_
     turn->link = link;
     turn->request = request;
     turn->is_flush = kind_is_flush(request->name);
+    turn->is_guarded = is_transaction && link->is_guarded;
     strncpy(turn->name, request->name, sizeof turn->name - 1);
     return turn;
 }
@@ -290,7 +292,7 @@ static enum proxy_decision pass(struct watched_link *link, struct proxy_request 
 {
     if (strcmp(request->name, "EXEC") == 0) {
         begin_blind(link, request);
-        watched_link_forget_transaction(link);
+        watched_link_end_transaction(link);
     } else if (kind_is_script(request->name)) {
         begin_blind(link, request);
     }
@@ -350,7 +352,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     }
     struct watched_request *turn = turn_new(link, request);
     if (ends)
-        watched_link_forget_transaction(link);
+        watched_link_end_transaction(link);
     return take_turn(watching, turn);
 }
 

@@ -89,7 +89,7 @@ static void write_head(struct watched_run *watching)
                                 .has_promises = true,
                                 .promises = PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
                                             PROMISE_LEASES};
-    if (watching->options->fences)
+    if (watching->outcome->fenced)
         head.promises |= PROMISE_FENCE;
     (void)snprintf(head.program, sizeof head.program, "%s", watching->options->program);
     (void)snprintf(head.server_version, sizeof head.server_version, "%s", watching->version);
