@@ -55,7 +55,7 @@ class Pages:
         self.prefix = prefix
         self.files = installed_files()
         self.folders = installed_folders()
-        found = [ROOT / "README.md", *(path for top in ("sim", "scenarios", "reports") for path in (ROOT / top).rglob("*.md"))]
+        found = [ROOT / "README.md", *(path for top in ("sim", "scenarios", "reports") for path in (ROOT / top).rglob("*.md") if ROOT / "reports/runs" not in path.parents)]
         self.pages = {str(path.relative_to(ROOT)) for path in found} | {path for path in self.files if path.endswith(".md")}
         self.where = {**{page: f"{DOCUMENTS}/{page}" for page in self.pages}, **self.files}
         tops = "|".join(sorted({re.escape(path.split("/")[0]) for path in self.files}))

@@ -136,7 +136,7 @@ def test_a_careful_lock_passes_without_options(tmp_path):
     lock = ROOT / "sim" / "worker" / "examples" / "careful_lock.py"
     again = tmp_path / "again.py"
     again.write_text(lock.read_text().replace("import redis\n", "import redis\nfrom redis.backoff import NoBackoff\nfrom redis.retry import Retry\n")
-                     .replace("port=port)", "port=port, retry=Retry(NoBackoff(), 1), retry_on_error=[redis.ConnectionError])"))
+                     .replace("port=port,", "port=port, retry=Retry(NoBackoff(), 1), retry_on_error=[redis.ConnectionError],"))
     short = ["--clients", "2", "--rounds", "1", *(f"scenarios/{name}.yaml" for name in ("late-fence-token", "client-drift", "client-kill"))]
     options = ["--no-cache", "--out", str(tmp_path)]
     done = subprocess.run([BUILD / "picklock", "test", f"/usr/bin/python3 {shlex.quote(str(lock))}", *options,

@@ -237,8 +237,7 @@ static void hit_strand(struct monitor *monitor, const struct event *event)
     finding_say(finding, "%s called %s at %s.", name, op,
                 MS(self->efforts[event->client].called_us));
     finding_say(finding,
-                "Since %s it waits, and for nothing: it has sent no command that is still "
-                "to be answered, and no timer of its runs.",
+                "Since %s it waits for ever: no answer to it will come, and no timer of its runs.",
                 MS(event->time_us));
     finding_say(finding, "Endless wait of %s: its %s never returns.", name, op);
 }

@@ -14,7 +14,8 @@ class Worker(picklock_worker.Worker):
 
     def init(self, settings):
         host, port = settings.address()
-        self.redis = redis.Redis(host=host, port=port)
+        # A connection that has fallen silent is given up: who waits on it for ever hears of nothing.
+        self.redis = redis.Redis(host=host, port=port, socket_timeout=2 * settings.ttl_ms / 1000)
         self.key, self.ttl_ms = settings.key, settings.ttl_ms
 
     def acquire(self, wait_ms):
