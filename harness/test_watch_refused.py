@@ -1,5 +1,7 @@
 """`picklock watch`: who was refused a lock, and releases it, or changes its lease, all the same."""
 
+import re
+
 import pytest
 from watching import check_same, json_of, violated
 
@@ -31,7 +33,7 @@ def verdicts(results):
 
 @pytest.mark.parametrize(("found", "words", "program"), [
     ("extend-own", "B sent PEXPIRE lock:1 90000", REFUSED + "other.does(\"own.pexpire('lock:1', 90000)\"); assert gives_back(one, A)"),
-    ("extend-own", "for 20000.0 ms", REFUSED + "other.does(\"own.pexpire('lock:1', 9000)\"); assert gives_back(one, A)"),
+    ("extend-own", "for 2000", REFUSED + "other.does(\"own.pexpire('lock:1', 9000)\"); assert gives_back(one, A)"),
     ("release-own", "B sent DEL lock:1", REFUSED + "other.does(\"own.delete('lock:1')\"); one.does(\"own.delete('lock:1')\")"),
     ("release-own", "sent UNLINK lock:1", PROCESSES + """
 assert takes(one, "1")
@@ -92,3 +94,41 @@ def test_who_it_was_in_one_process_is_not_known(tmp_path, program, unknown):
 def test_a_lease_that_one_who_was_refused_may_have_shortened_decides_nothing(tmp_path):
     result = json_of(tmp_path, THREADS + "b.pexpire('lock:1', 9000); a.eval(CAD, 1, 'lock:1', A)")[0]
     assert result.status == 2 and "whether A shortened its own lock by it" in result.err, result.out + result.err
+
+
+ASKS = """
+a, b, c = client(), client(), client()
+script = "local r = redis.call('setnx', KEYS[1], ARGV[1]) if %s then redis.call('pexpire', KEYS[1], ARGV[2]) end return r"
+def by_script(at, token, ms): return at.eval(script, 1, "lock:1", token, ms) == 1
+def by_transaction(at, token, ms):
+    with at.pipeline() as pipe:
+        if %s: pipe.setnx("lock:1", token); pipe.pexpire("lock:1", ms)
+        else: pipe.set("lock:1", token, px=ms, nx=True); pipe.get("lock:1")
+        return bool(pipe.execute()[0])
+asks = %s
+assert asks(a, A, 20000)
+assert not asks(b, B, %s)
+"""
+
+
+@pytest.mark.parametrize("asks", ["by_script", "by_transaction"])
+def test_an_attempt_that_is_refused_and_changes_the_lease_is_a_violation(tmp_path, asks):
+    """It carries its own token, so it is not the owner."""
+    longer = ASKS % ("true", "True", asks, 90000) + "assert a.eval(CAD, 1, 'lock:1', A) == 1"
+    result, results = json_of(tmp_path, longer)
+    witness = "\n".join(violated(results)["extend-own"]["witness"])
+    assert result.status == 1 and re.search(r"for (19|20)\d\d\d\.", witness) and "it changed the expiry of A's lock" in witness, witness
+    check_same(tmp_path, results)
+    shorter = ASKS % ("true", "True", asks, 30) + "while a.exists('lock:1'): time.sleep(0.005)\n" \
+        "assert asks(c, C, 20000) and a.eval(CAD, 1, 'lock:1', A) == 0"
+    result, results = json_of(tmp_path, shorter)
+    assert result.status == 1 and violated(results)["lease-exclusion"]["cause"] == "foreign-extend", result.out
+    check_same(tmp_path, results)
+
+
+@pytest.mark.parametrize("asks", ["by_script", "by_transaction"])
+def test_an_attempt_that_is_refused_and_changes_nothing_is_silent(tmp_path, asks):
+    right = ASKS % ("r == 1", "False", asks, 90000)
+    result, results = json_of(tmp_path, right + "a.eval(\"return redis.call('pexpire', KEYS[1], 30000)\", 1, 'lock:1', A)\nassert a.eval(CAD, 1, 'lock:1', A) == 1")
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert verdicts(results)["extend-own"] == "holds", result.out

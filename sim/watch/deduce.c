@@ -128,6 +128,9 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     it->key->owner = who;
     it->key->granted = ++watching->outcome->grants;
     it->key->refused_count = 0;
+    it->key->token_at = 0;
+    if (kind_is_script(seen->name))
+        holder_granted_by(watching, seen->words, seen->key, seen->behind->value);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     note_late(it, who);
 }
@@ -200,10 +203,42 @@ static void deleted(struct telling *it)
     it->key->is_lock = false;
 }
 
+/* Somebody asks for the lock with a token of its own, is refused, and changes its lease all the
+ * same. False: it is not that. */
+static bool extended_when_refused(struct telling *it, enum did did)
+{
+    struct watched_run *watching = it->watching;
+    const struct request_words *words = it->seen->words;
+    char value[VALUE_TEXT_MAX];
+    const bool is_script = kind_is_script(it->seen->name);
+    if (is_script ? !look_is_refusal(&it->reply) : strcmp(it->seen->name, "EXEC") != 0)
+        return false;
+    const int at = holder_stranger(watching, it->seen->name, words, it->seen->key);
+    if (!at)
+        return false;
+    (void)keys_value(&watching->keys, words->at[at], words->lengths[at], value);
+    const int who = holder_for(watching, value, it->seen->link);
+    if (who == NOBODY_KNOWN)
+        return false;
+    if (!watching->holders[who].is_open)
+        begin_attempt(it, who);
+    tell_effects(it, did, OP_ACQUIRE);
+    if (watching->holders[who].is_open)
+        tell_event(it, who, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
+    else
+        tell_operation(it, who, OP_ACQUIRE, RESULT_REFUSED, always);
+    watching->outcome->refusals++;
+    return true;
+}
+
 static void extended(struct telling *it, enum did did)
 {
     struct watched_run *watching = it->watching;
     const int named = holder_named(watching, it->seen->words, it->seen->key);
+    if (named != it->key->owner && extended_when_refused(it, did)) {
+        key_is_left(it->key, it->seen->looked_us, it->seen->behind);
+        return;
+    }
     struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
     if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);

@@ -42,6 +42,58 @@ int holder_named(const struct watched_run *watching, const struct request_words 
     return found;
 }
 
+/* --- who asks for a lock by a script or a transaction --- */
+
+static uint64_t digest_of(const struct request_words *words, int at)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < words->lengths[at]; i++)
+        hash = (hash ^ (unsigned char)words->at[at][i]) * 1099511628211u;
+    return hash;
+}
+
+void holder_granted_by(struct watched_run *watching, const struct request_words *words, int key,
+                       const char *token)
+{
+    struct watched_key *row = &watching->keys.rows[key];
+    char value[VALUE_TEXT_MAX];
+    row->token_at = 0;
+    if (words->count < 2 || !holder_is_token(token))
+        return;
+    row->script = digest_of(words, 1);
+    for (int i = 2; i < words->count && !row->token_at; i++)
+        if (strcmp(keys_value(&watching->keys, words->at[i], words->lengths[i], value), token) == 0)
+            row->token_at = i;
+}
+
+/* "SETNX lock token", "SET lock token ... NX" in a transaction. */
+static bool asks(const struct request_words *words, int at, const char *lock)
+{
+    if (at + 2 >= words->count || words->lengths[at + 1] != strlen(lock) ||
+        memcmp(words->at[at + 1], lock, words->lengths[at + 1]) != 0)
+        return false;
+    bool has_nx = words_is(words, at, "SETNX");
+    for (int i = at + 3; i < at + 6 && words_is(words, at, "SET"); i++)
+        has_nx |= words_is(words, i, "NX");
+    return has_nx;
+}
+
+int holder_stranger(const struct watched_run *watching, const char *name,
+                    const struct request_words *words, int key)
+{
+    const struct watched_key *row = &watching->keys.rows[key];
+    char value[VALUE_TEXT_MAX];
+    int at = 0;
+    if (strcmp(name, "EXEC") != 0)
+        at = row->token_at < words->count && digest_of(words, 1) == row->script ? row->token_at : 0;
+    for (int i = 0; i < words->count && strcmp(name, "EXEC") == 0 && !at; i++)
+        at = asks(words, i, row->name) ? i + 2 : 0;
+    if (!at || words->lengths[at] < TOKEN_LEAST)
+        return 0;
+    (void)keys_value(&watching->keys, words->at[at], words->lengths[at], value);
+    return strcmp(value, watching->holders[row->owner].token) == 0 ? 0 : at;
+}
+
 /* --- places --- */
 
 static void name(struct holder *holder, int number)

@@ -198,6 +198,13 @@ int holder_with(const struct watched_run *watching, const char *value);
 int holder_with_first(const struct watched_run *watching, const char *value);
 /* As holder_with(), or a place for it. NOBODY_KNOWN: there is none. */
 int holder_for(struct watched_run *watching, const char *value, struct watched_link *link);
+/* A script or a transaction has granted the lock to the holder with that token. */
+void holder_granted_by(struct watched_run *watching, const struct request_words *words, int key,
+                       const char *token);
+/* Which word is the token with which a script or a transaction asked for the lock, and it is not
+ * the owner's? 0: none, for all that is known. */
+int holder_stranger(const struct watched_run *watching, const char *name,
+                    const struct request_words *words, int key);
 /* It is asked about no more: what was in doubt is open for good, unless it came back. */
 void holder_settle(struct watched_run *watching, struct holder *holder);
 /* Stands for whoever nobody knows. NOBODY_KNOWN: there is no place. */

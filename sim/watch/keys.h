@@ -44,7 +44,9 @@ struct watched_key {
     int64_t used;    /* the how-manieth look was the last one of it */
     int evident;     /* commands under way whose answer says all that they do */
     int refusals_told;
-    int64_t granted;                         /* which grant it is, counted, while is_lock */
+    int64_t granted; /* which grant it is, counted, while is_lock */
+    uint64_t script; /* digest of the one that granted it, while is_lock ... */
+    int token_at;    /* ... and which of its words was the token; 0: no script, or none was */
     int refused[REFUSED_MAX], refused_count; /* processes that were refused it; of more the last */
     struct key_look last;
     int64_t last_us, known; /* when that was so; in which state of knowledge */
