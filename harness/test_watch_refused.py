@@ -79,7 +79,11 @@ THREADS = "a, b = client(), client()\nassert a.set('lock:1', A, nx=True, px=2000
     ("b.delete('lock:1')", {"release-own", "lease-exclusion"}),
     ("b.pexpire('lock:1', 90000); a.eval(CAD, 1, 'lock:1', A)", {"extend-own"}),
     ("a.pexpire('lock:1', 9000); a.delete('lock:1')", set()),
-], ids=["deleted", "longer", "over the owner's connection"])
+    ("""assert not a.set('lock:1', C, nx=True, px=20000)
+with a.pipeline() as pipe:
+    pipe.watch("lock:1")
+    if pipe.get("lock:1") == A.encode(): pipe.multi(); pipe.delete("lock:1"); pipe.execute()""", set()),
+], ids=["deleted", "longer", "over the owner's connection", "compared under WATCH"])
 def test_who_it_was_in_one_process_is_not_known(tmp_path, program, unknown):
     """Pools hand any connection to anybody. What would hold is unknown then; nobody is blamed, and no program fails for it."""
     result, results = json_of(tmp_path, THREADS + program)

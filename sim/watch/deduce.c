@@ -190,7 +190,7 @@ static void deleted(struct telling *it)
     tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
-        watching->outcome->doubtful_releases += author.is_in_doubt;
+        watching->outcome->doubtful_releases += author.is_in_doubt && !it->seen->is_guarded;
         if (author.is_open)
             watching->holders[owner].doubt = author_doubt(it, &author, "released");
     } else if (author.is_refused) {
