@@ -79,6 +79,21 @@ def test_what_is_wrong_is_named(tmp_path, found, words, program):
     check_same(tmp_path, results)
 
 
+@pytest.mark.parametrize(("who", "blamed"), [("client()", "unknown who"), ("a", "A")], ids=["over another connection", "over its own"])
+def test_who_takes_away_an_expiry_is_blamed_for_it(tmp_path, who, blamed):
+    """The grant had one. Over another connection it may be the holder or not: nobody is guessed."""
+    result, results = json_of(tmp_path, f"""
+a = client()
+assert a.set("lock:1", A, nx=True, px=20000)
+assert {who}.persist("lock:1")
+""")
+    found = violated(results)
+    assert result.status == 1 and found.keys() == {"always-expires"}, result.out + result.err
+    witness = "\n".join(found["always-expires"]["witness"])
+    assert f"No expiry in {blamed}." in witness and (blamed == "A" or f"{blamed} sent PERSIST lock:1" in witness), witness
+    check_same(tmp_path, results)
+
+
 def test_a_flush_is_blamed_on_nobody_unless_it_took_a_lock_that_was_used_on(tmp_path):
     tidy = """
 a = client()
@@ -103,6 +118,38 @@ for thread in threads: thread.join()
 """)
     assert not violated(results), result.out
     assert any("14 grants" in note for note in results["notes"]), results["notes"]
+
+
+ASKS = {
+    "a text": ("if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then redis.call('pexpire', KEYS[1], ARGV[2]) return 1 end return 0",
+               "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"),
+    # What it answers when it refuses is when the lock ends.
+    "a hash": ("if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[1]) == 1 then redis.call('hincrby', KEYS[1], ARGV[1], 1) "
+               "redis.call('pexpire', KEYS[1], ARGV[2]) return nil end return redis.call('pttl', KEYS[1])",
+               "if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return nil end if redis.call('hincrby', KEYS[1], ARGV[1], -1) > 0 then return 0 end "
+               "redis.call('del', KEYS[1]) return 1"),
+}
+
+
+@pytest.mark.parametrize("ask, release", ASKS.values(), ids=ASKS)
+def test_refusals_by_a_script_are_seen(tmp_path, ask, release):
+    """By one that has made a lock before: the same word of it is the token. What cannot run (no such script) was refused nothing."""
+    program = f"""
+ask, release = {ask!r}, {release!r}
+one, other = client(), client()
+assert one.eval(ask, 1, "lock:1", A, 20000) in (1, None)
+""" + """
+for _ in range(20): assert other.eval(ask, 1, "lock:1", B, 20000) not in (1, None)
+assert one.eval(release, 1, "lock:1", A) == 1
+assert other.eval(ask, 1, "lock:1", B, 20000) in (1, None) and other.eval(release, 1, "lock:1", B) == 1
+"""
+    result, results = json_of(tmp_path, program)
+    row, = results["results"]
+    assert result.status == 0 and row["verdict"] == "holds", result.out + result.err
+    assert any("2 grants, 20 refusals, 2 releases" in note for note in results["notes"]), results["notes"]
+    alone = re.sub(r"for _ in range.*", "try: other.evalsha('0' * 40, 1, 'lock:1', B, 20000)\nexcept redis.exceptions.NoScriptError: pass", program)
+    result, results = json_of(tmp_path, alone)
+    assert result.status == 0 and any("2 grants, 0 refusals, 2 releases" in note for note in results["notes"]), result.out + result.err
 
 
 def test_a_grant_that_is_answered_when_its_lease_is_over_is_told(tmp_path):

@@ -44,7 +44,9 @@ static void judge(struct monitor *monitor, int lock, int server, int64_t index, 
         finding_say(finding, "%s sent %s at %s.", client_name(ledger, grant->touch.client),
                     SENT(&grant->touch.sent), MS(grant->touch.time_us));
     finding_say(finding, "%s, and the key has no time to live: it never goes by itself.", when);
-    finding_say(finding, "No expiry in %s.", name);
+    const bool was_removed = grant->is_touched && grant->touch.did == DID_UNEXPIRED;
+    finding_say(finding, "No expiry in %s.",
+                was_removed ? client_name(ledger, grant->touch.client) : name);
 }
 
 static void note_ttl(struct always_expires *self, const struct event *event)

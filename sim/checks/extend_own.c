@@ -26,6 +26,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct grant *grant = fact->grant;
+    /* Where holds are inferred, so is who removed an expiry: always-expires judges what is left. */
+    if (fact->kind == FACT_TOUCHED && grant->touch.did == DID_UNEXPIRED && ledger->has_inferred)
+        return;
     if (fact->kind == FACT_TOUCHED) {
         bool is_write = grant->touch.did == DID_OVERWRITTEN;
         hit(monitor, fact, &grant->touch, CAUSE_FOREIGN_EXTEND,

@@ -80,28 +80,12 @@ static void begin_attempt(struct telling *it, int number)
     *holder->first_token = '\0';
 }
 
-/* The lease as the command has it; INT64_MAX: it does not say. */
-static int64_t stated_lease_us(const struct request_words *words)
-{
-    for (int i = 1; i + 1 < words->count; i++) {
-        const bool is_ms = words_is(words, i, "PX");
-        char digits[20] = "";
-        if ((!is_ms && !words_is(words, i, "EX")) || words->lengths[i + 1] >= sizeof digits)
-            continue;
-        memcpy(digits, words->at[i + 1], words->lengths[i + 1]);
-        const long long number = strtoll(digits, NULL, 10);
-        if (number > 0 && number < INT64_MAX / 1000000)
-            return number * (is_ms ? 1000 : 1000000);
-    }
-    return INT64_MAX;
-}
-
 /* Told when its own lease was over, which counts from when it was asked for (not from when it came
  * to us: in our line it stands through no fault of its own). */
 static void note_late(struct telling *it, int who)
 {
     const struct seen_execution *seen = it->seen;
-    const int64_t lease_us = stated_lease_us(seen->words), took_us = seen->done_us - seen->began_us;
+    const int64_t lease_us = words_lease_us(seen->words), took_us = seen->done_us - seen->began_us;
     if (seen->heard != DELIVERED_NOW || took_us <= lease_us)
         return;
     it->watching->outcome->late_grants++;
@@ -110,6 +94,43 @@ static void note_late(struct telling *it, int who)
                   "own lease of %.1f ms was over",
                   opaque_words(&it->opaque), (double)seen->done_us / 1000, (double)took_us / 1000,
                   it->watching->holders[who].name, (double)lease_us / 1000);
+}
+
+/* What names the script in its command, as a digest (text: VALUE_TEXT_MAX). Returns text. */
+static const char *script_text(const struct telling *it, char *text)
+{
+    const struct request_words *words = it->seen->words;
+    return value_digest(it->watching->keys.salt, words->at[1], words->lengths[1], text);
+}
+
+/* A script has made the lock: where its token is told, whoever runs it again asks for a lock. */
+static void learn_script(struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    char text[VALUE_TEXT_MAX], value[VALUE_TEXT_MAX];
+    if (!kind_is_script(it->seen->name) || !holder_is_token(it->seen->behind->value))
+        return;
+    for (int i = 2; i < words->count; i++) {
+        (void)keys_value(&it->watching->keys, words->at[i], words->lengths[i], value);
+        if (strcmp(value, it->seen->behind->value) != 0)
+            continue;
+        scripts_granted(&it->watching->scripts, script_text(it, text), i);
+        return;
+    }
+}
+
+/* The word that holds the token with which it asks for the lock; 0: it does not, or does more. */
+static int asks_with(const struct telling *it)
+{
+    char text[VALUE_TEXT_MAX];
+    int at = 2;
+    if (kind_is_script(it->seen->name))
+        at = it->seen->words->count < 2
+                 ? 0
+                 : scripts_token_at(&it->watching->scripts, script_text(it, text));
+    else if (!is_grant_like(it) || strcmp(it->seen->name, "EXEC") == 0)
+        return 0;
+    return at < it->seen->words->count ? at : 0;
 }
 
 static void granted(struct telling *it, enum did did, bool is_grant)
@@ -126,6 +147,8 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     watching->holders[who].is_open = is_grant && seen->heard == DELIVERED_NOW;
     it->key->is_lock = true;
     it->key->owner = who;
+    it->key->refusals_told = 0;
+    learn_script(it);
     it->key->granted = ++watching->outcome->grants;
     it->key->refused_count = 0;
     it->key->token_at = 0;
@@ -249,7 +272,11 @@ static void extended(struct telling *it, enum did did)
     if (author.suspect != NOBODY_KNOWN || (author.is_suspicious && is_shorter))
         say_open(watching, author_doubt(it, &author, is_shorter ? "shortened" : "extended"));
     watching->outcome->doubtful_extends += author.is_in_doubt;
-    if (author.holder == it->key->owner) {
+    const bool is_own_link = watching->holders[it->key->owner].link == it->seen->link->number;
+    if (did == DID_UNEXPIRED && named == NOBODY_KNOWN && author.holder == it->key->owner &&
+        !is_own_link) {
+        tell_unknown(it, OP_EXTEND, always); /* wrong, whoever it was: nobody is guessed */
+    } else if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
         tell_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
     } else {
@@ -321,27 +348,26 @@ static void doubt_rewrite(struct telling *it)
     }
 }
 
-/* Does it ask for the lock, and do nothing else? */
-static bool is_request(const struct telling *it)
-{
-    return is_grant_like(it) && !kind_is_script(it->seen->name) &&
-           strcmp(it->seen->name, "EXEC") != 0;
-}
-
-static void refused_acquire(struct telling *it)
+/* token_at: the word that holds it. */
+static void refused_acquire(struct telling *it, int token_at)
 {
     char value[VALUE_TEXT_MAX];
     const struct request_words *words = it->seen->words;
-    if (!it->key->is_lock || !is_request(it) || words->count < 3 || !it->seen->reply)
+    struct watch_outcome *outcome = it->watching->outcome;
+    if (!it->key->is_lock || !it->seen->reply)
         return;
-    (void)keys_value(&it->watching->keys, words->at[2], words->lengths[2], value);
+    (void)keys_value(&it->watching->keys, words->at[token_at], words->lengths[token_at], value);
+    if (kind_is_script(it->seen->name) && it->key->refusals_told++ >= REFUSALS_TOLD) {
+        outcome->refusals++;
+        return;
+    }
     const int who = holder_for(it->watching, value, it->seen->link);
     if (who == NOBODY_KNOWN || it->watching->holders[who].is_open || who == it->key->owner)
         return;
     begin_attempt(it, who);
     tell_effects(it, DID_REFUSED, OP_ACQUIRE);
     tell_operation(it, who, OP_ACQUIRE, RESULT_REFUSED, always);
-    it->watching->outcome->refusals++;
+    outcome->refusals++;
 }
 
 /* Nothing differs: a refusal, a check, a release of what is gone. */
@@ -349,11 +375,16 @@ static void unchanged(struct telling *it)
 {
     struct watched_run *watching = it->watching;
     const int named = holder_named(watching, it->seen->words, it->seen->key);
-    const bool is_refusal = look_is_refusal(&it->reply);
-    if (is_refusal && is_request(it) && !(it->key->is_lock && it->key->owner == named))
+    const bool is_refusal = look_is_refusal(&it->reply), is_script = kind_is_script(it->seen->name);
+    const int token_at = asks_with(it);
+    const bool is_owner = it->key->is_lock && it->key->owner == named;
+    /* What a script answers when it refuses is its own business. */
+    const bool is_refused =
+        token_at && !is_owner && (is_refusal || (is_script && it->reply.kind != REPLY_ERROR));
+    if (is_refused)
         holder_refused(watching, it->seen->link, it->seen->key);
-    if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key) {
-        const bool is_owner = it->key->is_lock && it->key->owner == named;
+    if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key &&
+        !(is_refused && is_script)) {
         /* Who asks for the lock again does not act as its holder. */
         if (is_grant_like(it) && !kind_is_script(it->seen->name))
             return;
@@ -365,8 +396,8 @@ static void unchanged(struct telling *it)
         watching->holders[named].is_open = false;
         return;
     }
-    if (is_refusal)
-        refused_acquire(it);
+    if (is_refused)
+        refused_acquire(it, token_at);
 }
 
 /* The key's time may have ended between the first look and the execution: a server counts whole

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of refusals by one and the same lock the history has so many: one changes nothing. */
-enum { REFUSALS_TOLD = 16 };
-
 /* --- which they are --- */
 
 /* "PX 30000" at that place; 0: it is something else. */

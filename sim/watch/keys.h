@@ -16,6 +16,7 @@ enum {
     ROW_HINTS = 4096,
     HIDDEN_WORDS_MAX = 24, /* more is cut in a text anyway */
     NO_KEY = -1,
+    REFUSALS_TOLD = 16, /* by one and the same lock, in the history: one changes nothing */
     REFUSED_MAX = 16,
     TOKEN_LEAST = 8, /* bytes: a shorter value is no token */
 };

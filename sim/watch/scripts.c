@@ -62,3 +62,20 @@ bool scripts_is_release_digest(const struct scripts *scripts, const char *digest
             return true;
     return false;
 }
+
+void scripts_granted(struct scripts *scripts, const char *text, int token_at)
+{
+    if (scripts->granting_count == SCRIPTS_MAX || scripts_token_at(scripts, text))
+        return;
+    struct granting_script *made = &scripts->granting[scripts->granting_count++];
+    (void)strcpy(made->text, text);
+    made->token_at = token_at;
+}
+
+int scripts_token_at(const struct scripts *scripts, const char *text)
+{
+    for (int i = 0; i < scripts->granting_count; i++)
+        if (strcmp(scripts->granting[i].text, text) == 0)
+            return scripts->granting[i].token_at;
+    return 0;
+}

@@ -95,3 +95,18 @@ bool words_delete(const struct request_words *words)
 {
     return words_is(words, 0, "DEL") || words_is(words, 0, "UNLINK");
 }
+
+int64_t words_lease_us(const struct request_words *words)
+{
+    for (int i = 1; i + 1 < words->count; i++) {
+        const bool is_ms = words_is(words, i, "PX");
+        char digits[20] = "";
+        if ((!is_ms && !words_is(words, i, "EX")) || words->lengths[i + 1] >= sizeof digits)
+            continue;
+        memcpy(digits, words->at[i + 1], words->lengths[i + 1]);
+        const long long number = strtoll(digits, NULL, 10);
+        if (number > 0 && number < INT64_MAX / 1000000)
+            return number * (is_ms ? 1000 : 1000000);
+    }
+    return INT64_MAX;
+}

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct request_words {
     const char **at; /* not NUL-terminated; in bytes that somebody else keeps */
@@ -23,5 +24,8 @@ void words_free(struct request_words *words);
 bool words_is(const struct request_words *words, int at, const char *word);
 /* A plain DEL or UNLINK, which compares nothing. */
 bool words_delete(const struct request_words *words);
+
+/* The lease as the command has it (PX, EX); INT64_MAX: it does not say. */
+int64_t words_lease_us(const struct request_words *words);
 
 #endif
