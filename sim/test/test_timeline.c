@@ -320,6 +320,7 @@ static int64_t write_crowd(void)
             struct event call = {
                 .kind = EVENT_CALL, .client = client, .server = -1, .op = OP_ACQUIRE};
             history.time_us += 10;
+            history.attempts[client]++;
             sample_event(&history, call);
         }
         if (round != ROUNDS / 2)

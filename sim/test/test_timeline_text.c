@@ -328,8 +328,10 @@ static void a_long_history_without_a_place_says_so(void **state)
     (void)state;
     struct hand hand = {0};
     begin(&hand, "long.jsonl", 1, 1);
-    for (int i = 0; i < 400; i++)
+    for (int i = 0; i < 400; i++) {
+        hand.history.attempts[0]++;
         call(&hand, 0);
+    }
     end(&hand);
     char *text = printed("long.jsonl", -1, CHARSET_ASCII);
     assert_string_equal(text, "(too long to be drawn, and no violation says where to look)\n");
