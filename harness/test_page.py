@@ -317,11 +317,11 @@ def test_the_page_of_a_test_begins_with_its_verdict(browser, width, scheme):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     try:
         browser.get(LIBRARY)
-        assert browser.find_element("tag name", "h1").text == "redis_py_lock.py fails: late-grant, untrue-answer."
+        assert browser.find_element("tag name", "h1").text == "redis_py_lock.py fails: late-grant, endless-wait, untrue-answer."
         block = browser.find_element("css selector", ".conclusion")
         assert block.rect["y"] < browser.execute_script("return innerHeight") and block.rect["x"] + block.rect["width"] <= width
         reasons = [reason.text for reason in css(block, ".reasons li")]
-        assert [reason.split()[0] for reason in reasons] == ["late-grant", "untrue-answer"] and all("What to do:" in reason for reason in reasons)
+        assert [reason.split()[0] for reason in reasons] == ["late-grant", "endless-wait", "untrue-answer"] and all("What to do:" in reason for reason in reasons)
         diagram = css(block, "svg.timeline")[0]
         assert diagram.is_displayed() and "A acquires: SET lock A1 PX 2000 NX" in diagram.text
         assert css(block, ".again code")[0].text.startswith("picklock replay --worker")

@@ -105,7 +105,7 @@ def test_the_schema_of_progress_names_each_field_that_is_told(tmp_path):
     schema, told = json.loads((ROOT / "reports/progress.schema.json").read_text()), set()
     for words in (LONG, ["stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "1500ms", "--out", tmp_path],
                   ["run", "--real-time", "--scheme", "set-nx-px-cad", "scenarios/hand-over.yaml", "--out", tmp_path],
-                  ["explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--clients", "4", "--rounds", "4", "--fault", "stall,late-reply,late-request,duplicate",
+                  ["explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--clients", "5", "--rounds", "4", "--fault", "stall,late-reply,late-request,duplicate",
                    "--no-cache"]):
         lines = [json.loads(line) for line in run(*words, "--progress", "json").err.splitlines() if line.startswith("{")]
         assert lines, words
