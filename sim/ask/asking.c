@@ -366,9 +366,9 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     asking->worker.runs_max = UINT64_MAX;
     if (!asking->failure.code)
         (void)asking_walk(asking, LEARNED_WALKS, &asking->failure);
-    if (!asking->failure.code && has_time(asking, until_us))
+    if (!asking->failure.code && (has_asked = has_time(asking, until_us)))
         (void)asking_compare_clients(asking, &asking->failure);
-    while (!asking->failure.code &&
+    while (has_asked && !asking->failure.code &&
            asking->worker.audited * 100 <
                asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT &&
            (has_asked = has_time(asking, until_us))) {
