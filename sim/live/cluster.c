@@ -94,7 +94,7 @@ static enum fail note_id(struct servers *servers, int row, struct failure *failu
 
 /* A third of all slots, and an epoch of its own, so that no two claims are of one age. share: which
  * third, from 0. */
-static enum fail introduce(struct servers *servers, int row, int share, struct failure *failure)
+static enum fail give_share(struct servers *servers, int row, int share, struct failure *failure)
 {
     redisContext *control = node_of(servers, row)->control;
     const int first = share * SLOTS / CLUSTER_MASTERS;
@@ -102,11 +102,36 @@ static enum fail introduce(struct servers *servers, int row, int share, struct f
     if (note_id(servers, row, failure) ||
         control_do(control, failure, "CLUSTER ADDSLOTSRANGE %d %d", first, last) ||
         control_do(control, failure, "CLUSTER SET-CONFIG-EPOCH %d", row + 1))
-        return FAIL_UNAVAILABLE;
-    const struct process *to = node_of(servers, row);
-    return row == 0 ? FAIL_NONE
-                    : control_do(node_of(servers, 0)->control, failure,
-                                 "CLUSTER MEET 127.0.0.1 %d %d", to->port, to->bus_port);
+        return of_node(row, failure);
+    return FAIL_NONE;
+}
+
+static enum fail introduce(struct servers *servers, struct failure *failure)
+{
+    for (int row = 0; row < CLUSTER_MASTERS; row++)
+        for (int later = row + 1; later < CLUSTER_MASTERS; later++)
+            if (control_do(node_of(servers, row)->control, failure, "CLUSTER MEET 127.0.0.1 %d %d",
+                           node_of(servers, later)->port, node_of(servers, later)->bus_port))
+                return of_node(row, failure);
+    return FAIL_NONE;
+}
+
+/* Each knows all three by their names, and no one else. */
+static enum fail have_met(struct servers *servers, const void *context, bool *is_so,
+                          struct failure *failure)
+{
+    (void)context;
+    *is_so = true;
+    for (int row = 0; row < CLUSTER_MASTERS && *is_so; row++) {
+        redisReply *nodes = control_ask(node_of(servers, row)->control, failure, "CLUSTER NODES");
+        if (!nodes)
+            return of_node(row, failure);
+        *is_so = nodes->type == REDIS_REPLY_STRING && !strstr(nodes->str, "handshake");
+        for (int other = 0; other < CLUSTER_MASTERS && *is_so; other++)
+            *is_so = strstr(nodes->str, servers->cluster.ids[other]) != NULL;
+        freeReplyObject(nodes);
+    }
+    return FAIL_NONE;
 }
 
 /* Each knows all three, by the names that they have told us, and all slots, and serves. */
@@ -145,9 +170,16 @@ static enum fail introduce_all(struct servers *servers, const char *key, struct 
     while ((share + 1) * SLOTS / CLUSTER_MASTERS <= slot)
         share++;
     for (int row = 0; row < CLUSTER_MASTERS; row++)
-        if (introduce(servers, row, (share + row) % CLUSTER_MASTERS, failure))
-            return of_node(row, failure);
-    return wait_until(servers, have_formed, NULL, TIME_PASSES, "formed", failure);
+        if (give_share(servers, row, (share + row) % CLUSTER_MASTERS, failure))
+            return FAIL_UNAVAILABLE;
+    enum fail fail = introduce(servers, failure);
+    if (!fail)
+        fail = wait_until(servers, have_met, NULL, TIME_PASSES, "met", failure);
+    /* Who is introduced learns the other's name by it, and its slots by the next word of it: that
+     * would come at the pace of gossip. */
+    if (!fail)
+        fail = introduce(servers, failure);
+    return fail ? fail : wait_until(servers, have_formed, NULL, TIME_PASSES, "formed", failure);
 }
 
 static enum fail prove_clocks(struct servers *servers, struct failure *failure)
