@@ -27,16 +27,19 @@ static int by_name(const void *one, const void *other)
     return strcmp((*a)->str, (*b)->str);
 }
 
+/* In real time a key may end after it was named: it is none of them. */
 static enum fail print_key(FILE *file, redisContext *control, const char *name,
                            struct failure *failure)
 {
     redisReply *value = control_ask(control, failure, "DUMP %s", name);
     if (!value)
         return FAIL_UNAVAILABLE;
-    (void)fprintf(file, "%s=", name);
-    for (size_t i = 0; value->type == REDIS_REPLY_STRING && i < (size_t)value->len; i++)
-        (void)fprintf(file, "%02x", (unsigned)(unsigned char)value->str[i]);
-    (void)fputc('\n', file);
+    if (value->type == REDIS_REPLY_STRING) {
+        (void)fprintf(file, "%s=", name);
+        for (size_t i = 0; i < (size_t)value->len; i++)
+            (void)fprintf(file, "%02x", (unsigned)(unsigned char)value->str[i]);
+        (void)fputc('\n', file);
+    }
     freeReplyObject(value);
     return FAIL_NONE;
 }
