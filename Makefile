@@ -32,7 +32,7 @@ MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 FUZZ    := $(patsubst sim/test/%.c,%,$(wildcard sim/test/fuzz_*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all install deb setup setup-test demo test determinism bench mutations slips-in-schemes guards slips-in-checks falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
+.PHONY: all install deb setup setup-test demo ready test determinism bench mutations slips-in-schemes guards slips-in-checks falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -97,6 +97,9 @@ $(FUZZ:%=$(BUILD)/test/%): WRAP := $(if $(LIBFUZZER),-fsanitize=fuzzer)
 # The machine holds up whoever has just set a timer.
 $(BUILD)/test/test_live_stress_ends: WRAP := -Wl,--wrap=uv_timer_start
 
+# The time that what is told goes by is the test's.
+$(BUILD)/test/test_heartbeat: WRAP := -Wl,--wrap=monotonic_us -Wl,--wrap=pthread_cond_timedwait
+
 # Right schemes on a server with planted bugs: its model is reached through the test.
 $(BUILD)/test/test_mutant_servers: WRAP := -Wl,--wrap=model_execute
 
@@ -113,9 +116,12 @@ setup-test: ## install what the tests need as well
 	@PYTHON=$(PYTHON) harness/setup.sh build test
 
 # The targets that a newcomer calls set everything up first, then come back here to build.
-demo: setup ## build, run every scenario on a real redis-server and a short stress, print the table
-	@$(MAKE) --no-print-directory -s -j$$(nproc) TELL=yes $(BUILD)/picklock
+demo: ## build, run every scenario on a real redis-server and a short stress, print the table
+	@harness/still.sh $(MAKE) --no-print-directory -s ready
 	@harness/demo.sh $(BUILD)/picklock
+
+ready: setup
+	@$(MAKE) --no-print-directory -s -j$$(nproc) TELL=yes $(BUILD)/picklock
 
 # Processes that the suite is spread over: many tests wait more than they compute.
 JOBS ?= 3

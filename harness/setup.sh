@@ -4,6 +4,8 @@
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
 set -u
+# Never silent for long: who waits sees that something is done.
+[ -n "${STILL_AT_IT:-}" ] || exec "$(dirname "$0")/still.sh" "$0" "$@"
 
 # part | Debian package | a command that succeeds when it is there | why
 parts() {
@@ -146,22 +148,10 @@ if ! command -v apt-get >/dev/null || { [ -n "$root" ] && ! command -v sudo >/de
     echo "No apt-get here, or no right to use it: install the packages above, then try again." >&2
     exit 69
 fi
-# Never silent for long: who waits sees that something is done.
-exec 3>&1
-still() { # COMMAND...
-    ( seconds=0; while sleep 4 2>/dev/null 3>&-; do seconds=$((seconds + 4)); echo "  still at it, $seconds s" >&3; done ) &
-    ticker=$!
-    trap 'kill $ticker 2>/dev/null' EXIT
-    "$@"
-    status=$?
-    kill $ticker 2>/dev/null
-    return $status
-}
-
 echo "Installing with apt:${root:+ (through sudo)} $packages"
 # shellcheck disable=SC2086 # several packages, several words
-if ! still $root apt-get update -q >/dev/null ||
-    ! still $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $packages >/dev/null; then
+if ! $root apt-get update -q >/dev/null ||
+    ! $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $packages >/dev/null; then
     echo "apt-get failed; needed: $packages" >&2
     exit 69
 fi

@@ -1,5 +1,7 @@
 """What `make demo` says at its end: that the naive scheme was caught is the point, and nothing else is."""
 
+import os
+import signal
 import subprocess
 
 import pytest
@@ -32,3 +34,23 @@ def test_the_end_says_what_was_shown(tmp_path, naive, safe, status, says):
     assert all(words in end for words in says), done
     if status == 0:
         assert (tmp_path / end.split()[-1]).is_file(), done
+
+
+def test_who_waits_is_told_by_time(tmp_path):
+    """Whatever the command says or does not say; here it waits until that has been told twice. The seconds are short ones."""
+    (tmp_path / "sleep").write_text("#!/bin/sh\nexec /bin/sleep 0.01\n")
+    (tmp_path / "sleep").chmod(0o755)
+    still = [ROOT / "harness" / "still.sh", "sh", "-c", "read go; exit 7"]
+    with subprocess.Popen(still, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}) as process:
+        try:
+            assert [process.stdout.readline() for _ in range(2)] == ["  still at it, 4 s\n", "  still at it, 8 s\n"]
+            process.stdin.write("go\n")
+            process.stdin.close()
+            assert process.wait(PATIENCE_S) == 7
+            process.stdout.read()  # has an end: nothing is left that would write
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    inside = subprocess.run(still, input="\n", env={**os.environ, "STILL_AT_IT": "yes"}, text=True, capture_output=True, timeout=PATIENCE_S)
+    assert (inside.returncode, inside.stdout) == (7, "")

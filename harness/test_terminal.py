@@ -91,9 +91,8 @@ LONG = ["explore", "--scheme", "redlock", "--clients", "3", "--fault", "lose-rep
 def test_progress_for_machines():
     """Lines of JSON on standard error, and nothing of it on standard output; a search says how many states, how fast and how deep."""
     ran = run(*LONG, "--progress", "json")
-    *told, last = ran.err.splitlines()
-    told = [json.loads(line) for line in told]
-    assert last.startswith("picklock: ") and ran.status == 2  # the budget is spent
+    *told, last = [json.loads(line) for line in ran.err.splitlines()]
+    assert list(last) == ["message"] and ran.status == 2  # the budget is spent
     assert len(told) >= 2 and all(line["of"] == 4 and line["progress"].startswith("redlock, ") for line in told)
     assert any(line["states"] > 1000 and line["states_per_second"] > 0 and line["depth"] > 1 and line["seconds_left"] <= 3 for line in told)
     assert [line["seconds"] for line in told] == sorted(line["seconds"] for line in told)
@@ -107,12 +106,24 @@ def test_the_schema_of_progress_names_each_field_that_is_told(tmp_path):
                   ["run", "--real-time", "--scheme", "set-nx-px-cad", "scenarios/hand-over.yaml", "--out", tmp_path],
                   ["explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--clients", "5", "--rounds", "4", "--fault", "stall,late-reply,late-request,duplicate",
                    "--no-cache"]):
-        lines = [json.loads(line) for line in run(*words, "--progress", "json").err.splitlines() if line.startswith("{")]
+        lines = [json.loads(line) for line in run(*words, "--progress", "json").err.splitlines()]
         assert lines, words
         for line in lines:
             jsonschema.validate(line, schema)
             told.update(line)
     assert told == set(schema["properties"])
+
+
+@pytest.mark.parametrize("words", [["explore", "--progress", "json", "--bogus"], ["run", "--progress=json", "no-such-scenario"],
+                                   ["explore", "--fault", "none", "--scheme", "no such", "--progress", "json"],
+                                   ["stress", "--redis", "redis://127.0.0.1:1", "--progress", "json"]])
+def test_why_a_command_failed_is_json_too(tmp_path, words):
+    """Also of a command line that is refused: who reads standard error needs no other way to read it."""
+    ran = run(*words, cwd=tmp_path)
+    [line] = ran.err.splitlines()
+    assert ran.status in (64, 69) and len(json.loads(line)["message"]) > 10, ran
+    jsonschema.validate(json.loads(line), json.loads((ROOT / "reports/progress.schema.json").read_text()))
+    assert "picklock: " in run(*[word.replace("json", "words") for word in words], cwd=tmp_path).err
 
 
 @pytest.mark.parametrize("how", ["words", "none"])

@@ -33,8 +33,9 @@ const struct cmd_row *cmd_row_named(const char *name);
 /* What an exit status means, a line each: the overview and the manual pages end with it. */
 extern const char cmd_statuses[];
 
-/* Prints "picklock: ..." to stderr: the one way there for words that may hold what a file, a server
- * or the command line says. Characters that would steer a terminal are left out. */
+/* Prints "picklock: ..." to stderr (a line of JSON with --progress json): the one way there for
+ * words that may hold what a file, a server or the command line says. Characters that would steer a
+ * terminal are left out. */
 void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "picklock: text" to stderr and returns the exit status of the failure (borrowed). */

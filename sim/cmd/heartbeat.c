@@ -1,5 +1,5 @@
-/* heartbeat.c - see heartbeat.h. Off a terminal a thread prints, since who does the work may wait
- * for a worker that does not answer. */
+/* heartbeat.c - see heartbeat.h. A thread prints, since who does the work may wait for a worker
+ * that does not answer; on a terminal what is told is drawn at once as well. */
 #include "cmd/heartbeat.h"
 
 #include "base/memory.h"
@@ -22,8 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Nothing is silent for more than 5 s: one second is for a busy machine. */
 enum {
-    EVERY_S = 5,
+    EVERY_S = 4,
     SECOND_US = 1000000,
     JSON_EVERY_US = 900000
 }; /* who tells each second may be early */
@@ -37,7 +38,7 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t ends;
     bool is_terminal, has_thread, is_over;
-    int64_t began_us, told_us; /* told: in JSON */
+    int64_t began_us, told_us, said_us; /* told: in JSON; said: the words */
     char *words;
 } heartbeat = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -53,6 +54,15 @@ enum fail heartbeat_read(const char *text, struct failure *failure)
     return FAIL_NONE;
 }
 
+/* A refused command line is told in JSON as well: who reads it has asked for that. */
+void heartbeat_expect(int count, char *const *words)
+{
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+        if (!strcmp(words[i], "--progress=json") ||
+            (i + 1 < count && !strcmp(words[i], "--progress") && !strcmp(words[i + 1], "json")))
+            how = IN_JSON;
+}
+
 const char *heartbeat_how(int row)
 {
     return row < (int)(sizeof hows / sizeof *hows) ? hows[row] : NULL;
@@ -61,6 +71,57 @@ const char *heartbeat_how(int row)
 bool heartbeat_is_in_words(void)
 {
     return how == IN_WORDS;
+}
+
+/* The terminal's line; a second one would stay. The mutex is held. */
+static void draw(const char *words)
+{
+    const int columns = text_columns(stderr);
+    const size_t size = columns ? text_fitting(words, columns - 1, 0) : strlen(words);
+    fprintf(stderr, "\r\033[K%.*s", (int)size, words);
+}
+
+/* What stands on a terminal for long is still true: its seconds say so. The mutex is held. */
+static void tell_again(void)
+{
+    if (!heartbeat.words || !*heartbeat.words)
+        return;
+    if (!heartbeat.is_terminal) {
+        fprintf(stderr, "%s\n", heartbeat.words);
+        return;
+    }
+    const int64_t for_s = (monotonic_us() - heartbeat.said_us) / SECOND_US;
+    if (for_s < EVERY_S / 2)
+        return;
+    char *words = memory_format("%s (for %" PRId64 " s)", heartbeat.words, for_s);
+    draw(words);
+    free(words);
+}
+
+/* A line of JSON; takes made. */
+static void print_json(json_t *made)
+{
+    char *line = json_dumps(made, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    if (line)
+        fprintf(stderr, "%s\n", line);
+    free(line);
+    json_decref(made);
+}
+
+void heartbeat_message(const char *mark, const char *text)
+{
+    if (how == IN_JSON)
+        print_json(json_pack("{s:s}", "message", text));
+    else
+        fprintf(stderr, "%s%s\n", mark, text);
+}
+
+bool heartbeat_has_words(void)
+{
+    pthread_mutex_lock(&heartbeat.mutex);
+    const bool has = heartbeat.words != NULL;
+    pthread_mutex_unlock(&heartbeat.mutex);
+    return has;
 }
 
 static void *beat(void *unused)
@@ -74,8 +135,8 @@ static void *beat(void *unused)
         while (!heartbeat.is_over &&
                pthread_cond_timedwait(&heartbeat.ends, &heartbeat.mutex, &next) == 0)
             ;
-        if (!heartbeat.is_over && heartbeat.words && *heartbeat.words)
-            fprintf(stderr, "%s\n", heartbeat.words);
+        if (!heartbeat.is_over)
+            tell_again();
     }
     pthread_mutex_unlock(&heartbeat.mutex);
     return NULL;
@@ -91,7 +152,7 @@ void heartbeat_begin(void)
     heartbeat.began_us = monotonic_us();
     heartbeat.told_us = 0;
     heartbeat.is_terminal = how == IN_WORDS && isatty(STDERR_FILENO);
-    if (heartbeat.is_terminal || how != IN_WORDS)
+    if (how != IN_WORDS)
         return;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -103,20 +164,18 @@ void heartbeat_begin(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Takes made: a line of JSON, unless one was written a moment ago. */
+/* Takes made: a line, unless one was written a moment ago. */
 static void tell_json(json_t *made)
 {
     const int64_t now_us = monotonic_us();
-    if (!heartbeat.told_us || now_us - heartbeat.told_us >= JSON_EVERY_US) {
-        heartbeat.told_us = now_us;
-        json_object_set_new(made, "seconds",
-                            json_real((double)(now_us - heartbeat.began_us) / SECOND_US));
-        char *line = json_dumps(made, JSON_COMPACT | JSON_REAL_PRECISION(6));
-        if (line)
-            fprintf(stderr, "%s\n", line);
-        free(line);
+    if (heartbeat.told_us && now_us - heartbeat.told_us < JSON_EVERY_US) {
+        json_decref(made);
+        return;
     }
-    json_decref(made);
+    heartbeat.told_us = now_us;
+    json_object_set_new(made, "seconds",
+                        json_real((double)(now_us - heartbeat.began_us) / SECOND_US));
+    print_json(made);
 }
 
 static void add_number(json_t *made, const char *name, int64_t number)
@@ -199,12 +258,10 @@ void heartbeat_say(const char *format, ...)
     free(words);
     if (how == IN_JSON && *clean)
         tell_json(json_pack("{s:s}", "progress", clean));
-    if (heartbeat.is_terminal) {
-        const int columns = text_columns(stderr); /* a second line would stay */
-        const size_t size = columns ? text_fitting(clean, columns - 1, 0) : strlen(clean);
-        fprintf(stderr, "\r\033[K%.*s", (int)size, clean);
-    }
     pthread_mutex_lock(&heartbeat.mutex);
+    if (heartbeat.is_terminal)
+        draw(clean);
+    heartbeat.said_us = monotonic_us();
     free(heartbeat.words);
     heartbeat.words = clean;
     pthread_mutex_unlock(&heartbeat.mutex);
@@ -212,9 +269,9 @@ void heartbeat_say(const char *format, ...)
 
 void heartbeat_end(void)
 {
-    if (heartbeat.is_terminal)
-        fprintf(stderr, "\r\033[K");
     pthread_mutex_lock(&heartbeat.mutex);
+    if (heartbeat.is_terminal)
+        draw("");
     heartbeat.is_over = true;
     free(heartbeat.words);
     heartbeat.words = NULL;

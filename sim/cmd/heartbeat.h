@@ -1,5 +1,5 @@
 /* heartbeat.h - what a long command is doing, on stderr, for as long as it lasts: a terminal has
- * one line that changes; a file has a line every 5 s, whatever the command waits for meanwhile, and
+ * one line that changes; a file has a line every 4 s, whatever the command waits for meanwhile, and
  * none of what is over before. One at a time. */
 #ifndef PICKLOCK_CMD_HEARTBEAT_H
 #define PICKLOCK_CMD_HEARTBEAT_H
@@ -10,10 +10,17 @@
 #include <stdint.h>
 
 /* --progress: words (as above), json (a line of JSON for each thing that is told, at most one a
- * second but for what is told first), or none. FAIL_INPUT: another word. NULL: words. */
+ * second but for what is told first, and no words on stderr beside them), or none. FAIL_INPUT:
+ * another word. NULL: words. */
 enum fail heartbeat_read(const char *how, struct failure *failure);
 /* The words that it knows, from row 0 on; NULL: there is no such row. */
 const char *heartbeat_how(int row);
+
+/* The words of a command line, before they are read: messages are in JSON where they ask for it. */
+void heartbeat_expect(int count, char *const *words);
+
+/* A line on stderr: mark and text (clean), or JSON with the text where progress is in JSON. */
+void heartbeat_message(const char *mark, const char *text);
 
 void heartbeat_begin(void);
 
@@ -40,6 +47,8 @@ struct heartbeat_figures {
 
 /* For who prints words of its own. */
 bool heartbeat_is_in_words(void);
+/* Since it began. */
+bool heartbeat_has_words(void);
 
 /* From any thread, one at a time. */
 void heartbeat_tell(const struct heartbeat_figures *figures);

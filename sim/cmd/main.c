@@ -1,5 +1,6 @@
 /* main.c - picks the subcommand. The only file that knows main(). */
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "cmd/help_text.h"
 #include "cmd/options.h"
 #include "cmd/secrets.h"
@@ -85,7 +86,7 @@ void cmd_say(const char *format, ...)
     int size = vasprintf(&words, format, values);
     va_end(values);
     char *clean = text_clean(size < 0 ? format : words);
-    fprintf(stderr, "picklock: %s\n", clean);
+    heartbeat_message("picklock: ", clean);
     free(clean);
     if (size >= 0)
         free(words);
@@ -197,6 +198,7 @@ int cmd_version(int argc, char **argv)
 static int run_command(int argc, char **argv)
 {
     secrets_hide(argc, argv);
+    heartbeat_expect(argc, argv);
     if (argc < 2)
         return overview(stderr, FAIL_INPUT);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

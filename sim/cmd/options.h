@@ -50,7 +50,8 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
 #define BASELINE_HELP \
     "  --baseline FILE        the violations that FILE lists are known and pass; new ones fail\n"  \
     "  --update-baseline      write FILE: what fails now is known from then on\n" \
-    "  --progress HOW         how far it is, on stderr: words (default), json, none\n"
+    "  --progress HOW         how far it is, on stderr: words (default), none, or json: nothing\n" \
+    "                         but lines of JSON there, messages too\n"
 
 /* Of every command that always makes a run folder. */
 #define OUTPUT_HELP \

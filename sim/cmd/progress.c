@@ -25,7 +25,7 @@ void progress_begin(struct progress *progress)
 {
     char time[PROGRESS_TIME_MAX];
     progress->began_us = monotonic_us();
-    if (progress->is_real_time && progress->takes_us >= LONG_US) {
+    if (progress->is_real_time && progress->takes_us >= LONG_US && heartbeat_is_in_words()) {
         fprintf(stderr, "%" PRId64 " run%s, about %s: leases run out in real time", progress->runs,
                 units_plural(progress->runs), progress_print_time(progress->takes_us, time));
         if (progress->left_out)

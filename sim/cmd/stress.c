@@ -246,13 +246,10 @@ static struct stress_options stress_for(const struct options *options, const str
     return stress;
 }
 
-enum { HEARTBEAT_S = 5 };
-
-/* A line that is written over on a terminal; elsewhere one at the first second and then each fifth;
- * with --progress json one a second. */
+/* A line that is written over on a terminal; elsewhere one at the first second, when it is known
+ * that clients work, and then the heartbeat's; with --progress json one a second. */
 static void show_progress(void *context, const struct stress_progress *progress)
 {
-    const bool is_terminal = isatty(STDERR_FILENO);
     const int64_t elapsed_s = progress->elapsed_us / 1000000;
     char p99[UNITS_TEXT_MAX];
     if (!heartbeat_is_in_words()) {
@@ -265,19 +262,15 @@ static void show_progress(void *context, const struct stress_progress *progress)
         heartbeat_tell(&figures);
         return;
     }
-    if (!is_terminal && elapsed_s > 1 && elapsed_s % HEARTBEAT_S != 0)
-        return;
     char *line = memory_format(
         "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, p99 %s, %s%s",
         (const char *)context, elapsed_s, progress->operations, progress->grants,
         units_print_ms(progress->p99_us, p99), progress->violations ? "violated: " : "",
         progress->violations ? progress->violations : "nothing violated");
-    fputs(is_terminal ? "\r\033[K" : "", stderr);
-    if (text_columns(stderr)) /* a second line would stay */
-        line[text_fitting(line, text_columns(stderr) - 1, 0)] = '\0';
-    text_print(stderr, TEXT_PLAIN, line);
+    if (!isatty(STDERR_FILENO) && !heartbeat_has_words())
+        text_format(stderr, TEXT_PLAIN, "%s\n", line);
+    heartbeat_say("%s", line);
     free(line);
-    fputs(is_terminal ? "" : "\n", stderr);
 }
 
 enum { RATES_ALWAYS = 5 }; /* those that have a usual rate */

@@ -1,6 +1,7 @@
 /* watch.c - `picklock watch`: a verdict on the locks of a program that runs by itself, without any
  * code. */
 #include "cmd/cmd.h"
+#include "cmd/heartbeat.h"
 #include "cmd/output.h"
 #include "cmd/secrets.h"
 
@@ -54,11 +55,17 @@ static enum fail print_address(void *context, const char *address, struct failur
     /* A login goes to the command alone. */
     const char *shown = login ? login + 1 : strstr(address, "://") + 3;
     if (cmd->command) {
-        text_format(stderr, TEXT_PLAIN, "picklock: watches %s at redis://%s\n", cmd->key, shown);
+        cmd_say("watches %s at redis://%s", cmd->key, shown);
         return FAIL_NONE;
     }
-    text_format(output_takes_stdout(&cmd->output) ? stderr : stdout, TEXT_PLAIN, "redis://%s\n",
-                shown);
+    if (output_takes_stdout(&cmd->output)) {
+        char *line = memory_format("redis://%s", shown), *clean = text_clean(line);
+        heartbeat_message("", clean);
+        free(line);
+        free(clean);
+        return FAIL_NONE;
+    }
+    text_format(stdout, TEXT_PLAIN, "redis://%s\n", shown);
     if (fflush(stdout) == 0)
         return FAIL_NONE;
     return failure_set(failure, FAIL_INTERNAL, "the address cannot be printed: %s",
