@@ -107,25 +107,36 @@ static bool is_of_row(const struct known *known, const struct result_row *row)
            !strcmp(known->lock, result_lock(row));
 }
 
+/* Which properties show a cause is chance where clients race in real time: known for one, it is
+ * known for all. What has no cause is known by its property. */
+static bool is_same(const struct known *known, const struct result_row *row,
+                    const struct result_property *property, int cause)
+{
+    return is_of_row(known, row) && (int)known->cause == cause &&
+           (known->property == property->property || (row->stress && cause != CAUSE_NONE));
+}
+
 static bool has(const struct baseline *baseline, const struct result_row *row,
                 const struct result_property *property, int cause)
 {
-    for (int i = 0; i < baseline->count; i++) {
-        const struct known *known = &baseline->rows[i];
-        if (known->property == property->property && (int)known->cause == cause &&
-            is_of_row(known, row))
+    for (int i = 0; i < baseline->count; i++)
+        if (is_same(&baseline->rows[i], row, property, cause))
             return true;
-    }
     return false;
 }
 
-/* Was the known finding judged again by a row that could have shown it, and is gone? A sample
- * (stress, a program that runs by itself), a random search or one that was cut says nothing by not
- * finding it; and a cell tells one cause of each property. */
+/* A sample (stress, a program that runs by itself) says nothing by not finding a violation. */
+static bool is_sample(const struct result_row *row)
+{
+    return row->stress || row->is_inferred;
+}
+
+/* Was the known finding judged again by a row that could have shown it, and is gone? A sample, a
+ * random search or one that was cut says nothing by not finding it; and a cell tells one cause of
+ * each property. */
 static bool is_gone_from(const struct known *known, const struct result_row *row)
 {
-    if (!is_of_row(known, row) || row->stress || row->is_inferred || row->error ||
-        row->not_applicable ||
+    if (!is_of_row(known, row) || is_sample(row) || row->error || row->not_applicable ||
         (row->search && (!row->search->is_complete || search_is_random(row->search))))
         return false;
     for (int i = 0; i < row->properties_count; i++) {
@@ -141,8 +152,8 @@ static bool is_gone_from(const struct known *known, const struct result_row *row
 
 static bool is_found_in(const struct known *known, const struct result_row *row)
 {
-    for (int i = 0; is_of_row(known, row) && i < row->properties_count; i++)
-        if (row->properties[i].property == known->property &&
+    for (int i = 0; i < row->properties_count; i++)
+        if (is_same(known, row, &row->properties[i], (int)known->cause) &&
             failing_causes(row, &row->properties[i]) >> known->cause & 1)
             return true;
     return false;
@@ -157,6 +168,19 @@ static bool is_gone(const struct known *known, const struct results *results)
         is_gone |= is_gone_from(known, &results->rows[i]);
     }
     return is_gone;
+}
+
+/* By a sample that was judged, and did not come upon it. */
+static bool is_unseen(const struct known *known, const struct results *results)
+{
+    bool is_unseen = false;
+    for (int i = 0; i < results->rows_count; i++) {
+        const struct result_row *row = &results->rows[i];
+        if (is_found_in(known, row))
+            return false;
+        is_unseen |= is_of_row(known, row) && is_sample(row) && !row->error && !row->not_applicable;
+    }
+    return is_unseen;
 }
 
 /* --- applying --- */
@@ -213,18 +237,21 @@ static void note(struct results *results, const char *head, char *words)
 void baseline_apply(const struct baseline *baseline, struct results *results)
 {
     struct tally tally = {0};
-    char *gone = NULL;
+    char *gone = NULL, *unseen = NULL;
     for (int i = 0; i < results->rows_count; i++)
         count_row(baseline, &results->rows[i], &tally);
     for (int i = 0; i < baseline->count; i++)
         if (is_gone(&baseline->rows[i], results))
             gone = listed(gone, baseline->rows[i].line);
+        else if (is_unseen(&baseline->rows[i], results))
+            unseen = listed(unseen, baseline->rows[i].line);
     if (tally.known)
         results_note(results,
                      memory_format("%d violation%s known, and accepted by %s.", tally.known,
                                    tally.known == 1 ? " is" : "s are", baseline->path));
     note(results, "New", tally.words);
     note(results, "Fixed, and to be taken out with --update-baseline", gone);
+    note(results, "Known, and not seen this time, which proves nothing of a sample", unseen);
 }
 
 /* --- the file --- */
@@ -401,7 +428,7 @@ static struct baseline_lines all_lines(const struct baseline *baseline,
         for (int k = 0; k < row->properties_count; k++) {
             unsigned failing = failing_causes(row, &row->properties[k]);
             for (int cause = 0; cause < CAUSE_COUNT; cause++)
-                if (failing >> cause & 1)
+                if (failing >> cause & 1 && !has(baseline, row, &row->properties[k], cause))
                     add_line(&lines, line_of(row, &row->properties[k], (enum cause)cause));
         }
     }

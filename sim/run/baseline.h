@@ -5,7 +5,10 @@
  * property, the cause. Bounds, steps, times and seeds are not in it, so that it stays as it is
  * while nothing new is found. Only what counts as a failure (fail_on.h, or another verdict than a
  * scenario states) is a finding; a row all of whose failures are known is no failure. A baseline
- * makes nothing sure: what is unknown stays unknown. */
+ * makes nothing sure: what is unknown stays unknown.
+ *
+ * A stress run is a sample: which properties show a cause is chance, so one line accepts the cause,
+ * whatever it violates. What a sample does not find is not fixed; that it was not seen is told. */
 #ifndef PICKLOCK_RUN_BASELINE_H
 #define PICKLOCK_RUN_BASELINE_H
 
@@ -20,8 +23,8 @@ enum fail baseline_read(const char *path, bool is_new, struct baseline **baselin
 void baseline_free(struct baseline *baseline); /* NULL is fine */
 
 /* Marks the causes that are known, and the rows all of whose failures are, and says in notes how
- * many there are, which findings are new, and which known ones are gone: of those only that a run
- * that is not a sample has judged again. */
+ * many there are, which findings are new, which known ones are gone (of those only that a run that
+ * is not a sample has judged again), and which a sample has not seen. */
 void baseline_apply(const struct baseline *baseline, struct results *results);
 
 /* Writes the file anew: the findings of results, and those known ones that were not judged again,
