@@ -27,6 +27,7 @@ part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.s
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "checks, random"   env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_random
+part "checks, engines"  env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_engines
 part "blank in path"    harness/elsewhere.sh
 part "package, bare root" harness/bare_root.sh package
 part "demo, bare root"  harness/bare_root.sh demo

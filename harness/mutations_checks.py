@@ -33,7 +33,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lmicrohttpd -lm -lpthread -ldl -lcmocka")
 ASAN = {"ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=0:quarantine_size_mb=4:hard_rss_limit_mb=1000"}
 # Thousands of histories each.
-RANDOM = {"test_checks_random", "test_checks_senseless"}
+RANDOM = {"test_checks_random", "test_checks_senseless", "test_checks_engines"}
 # No verdict depends on them: words for people, and what draws and shrinks random histories.
 WORDS = {"explanation.c", "names.c", "selftest.c"}
 # Nor what only gives memory back.

@@ -56,24 +56,46 @@ bool answers_are_lenient(const struct answers_engine *engine)
 static void acquire_called(struct answers_engine *engine, const struct event *event)
 {
     struct asker *asker = &engine->askers[event->client];
+    const bool is_same = asker->lock == event->lock;
+    const bool has_lock = asker->has_lock && is_same;
+    const bool has_left =
+        is_same && (asker->has_left || asker_may_have(asker) || asker->release != ASKED_NONE);
     if (asker->acquire != ASKED_NONE && standing_leave(&engine->locks[asker->lock], event->client))
         engine->is_lenient = true;
     *asker = (struct asker){.lock = event->lock,
                             .attempt = event->attempt,
                             .acquire = ASKED_OPEN,
-                            .is_reentering = engine->rules.may_be_reentered &&
-                                             asker->acquire == ASKED_GRANTED &&
-                                             asker->lock == event->lock,
+                            .has_lock = has_lock,
+                            .has_left = has_left,
+                            .is_reentering = engine->rules.may_be_reentered && has_lock,
                             .acquire_us = event->time_us,
                             .called_us = event->time_us};
     standing_ask(&engine->locks[event->lock], event->client);
+}
+
+/* Who has asked again for what it has, or may have, releases that, by whatever attempt: from here
+ * on nobody knows what there is to be released. */
+static void former_called(struct answers_engine *engine, struct asker *asker,
+                          const struct event *event)
+{
+    engine->is_lenient = true;
+    if (event->op != OP_RELEASE)
+        return;
+    asker->has_lock = false;
+    asker->has_left = true;
+    standing_lose(&engine->locks[event->lock]);
 }
 
 /* A second release, or a renewal of what it may have released, or may not have: nothing follows. */
 static void more_called(struct answers_engine *engine, struct asker *asker,
                         const struct event *event)
 {
-    bool is_plain = asker->release == ASKED_NONE &&
+    bool is_former = event->op == OP_RELEASE && engine->rules.releases_former &&
+                     (asker->has_left || (asker->has_lock && asker->acquire != ASKED_GRANTED));
+    if (is_former)
+        former_called(engine, asker, event);
+    asker->has_lock &= event->op != OP_RELEASE;
+    bool is_plain = asker->release == ASKED_NONE && !is_former &&
                     (event->op == OP_RELEASE ||
                      (asker->acquire != ASKED_OPEN && asker->acquire != ASKED_UNANSWERED));
     engine->is_lenient |= !is_plain;
@@ -98,6 +120,8 @@ static void called(struct answers_engine *engine, const struct event *event)
         is_more && (asker->acquire == ASKED_NONE || event->attempt > asker->attempt);
     if (event->op == OP_ACQUIRE)
         acquire_called(engine, event);
+    else if (is_more && event->attempt < asker->attempt)
+        former_called(engine, asker, event);
     else if (is_more && asker->acquire != ASKED_NONE && event->attempt == asker->attempt)
         more_called(engine, asker, event);
 }
@@ -120,6 +144,7 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
         asker->acquire = ASKED_UNANSWERED;
         return ANSWERS_FIT;
     case OUTCOME_OK:
+        asker->has_lock = true;
         if (asker->is_reentering || lock->reentrant == event->client)
             return standing_reentered(lock, event->client);
         if (asker->is_excused || is_late(engine, asker->acquire_us)) {

@@ -3,16 +3,11 @@
 
 #include "base/memory.h"
 #include "checks/answers.h"
+#include "checks/sure.h"
 #include "checks/told_fences.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Until when somebody has surely held a lock. */
-struct sure {
-    int client;
-    int64_t until_us;
-};
 
 struct box_lock {
     int64_t asked;       /* attempts that have begun */
@@ -34,9 +29,12 @@ struct black_box {
     struct box_lock *locks;
     struct told_fences *fences;
     struct answers_engine *answers; /* NULL: clients judge stamps, and no lock is like that */
-    int64_t overlap_index; /* of the last grant that two certain holds are told of; NO_INDEX */
-    bool is_contradictory; /* two answers cannot both be so, whatever the scheme does */
-    bool is_open[];        /* one a client: its last attempt is one of those */
+    int64_t overlap_index;   /* of the last grant that two certain holds are told of; NO_INDEX */
+    unsigned contradictions; /* enum contradiction: what no lock can have answered */
+    struct box_client {
+        bool is_open;           /* its last attempt is one of those */
+        struct renewed renewed; /* since it was granted the lock */
+    } clients[];
 };
 
 /* A lease may end early by what clocks disagree. */
@@ -44,6 +42,7 @@ static struct answers_engine *engine_for(const struct ledger *ledger)
 {
     struct answers_rules rules = {.ignores_misses = ledger->quorum > 1,
                                   .doubts_late_releases = true,
+                                  .releases_former = true,
                                   .may_be_reentered = !ledger->head->refuses_holder,
                                   .anybody_releases = ledger->head->anybody_releases};
     if (ledger->has_stamps)
@@ -57,13 +56,15 @@ static struct answers_engine *engine_for(const struct ledger *ledger)
 struct black_box *black_box_new(const struct ledger *ledger)
 {
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
-    struct black_box *made = memory_new(1, sizeof *made + clients * sizeof *made->is_open);
+    struct black_box *made = memory_new(1, sizeof *made + clients * sizeof *made->clients);
     made->ledger = ledger;
     made->may_renew = ledger_promises(ledger, PROMISE_EXTENDS);
     made->locks = memory_new(locks, sizeof *made->locks);
     made->fences = told_fences_new(ledger->head->clients, ledger->head->locks);
     made->answers = engine_for(ledger);
     made->overlap_index = NO_INDEX;
+    for (size_t i = 0; i < clients; i++)
+        made->clients[i].renewed = renewed_nothing;
     for (size_t i = 0; i < locks; i++)
         for (int k = 0; k < 2; k++)
             made->locks[i].last[k] = made->locks[i].held[k] =
@@ -146,7 +147,23 @@ static int64_t last_end_us(const struct black_box *box, int client)
     const struct ledger *ledger = box->ledger;
     if (!ledger->has_lease || box->may_renew)
         return NEVER_US;
-    return ledger->clients[client].own_end_us;
+    const int64_t renewed_us = box->clients[client].renewed.until_us;
+    const int64_t end_us = ledger->clients[client].own_end_us;
+    return renewed_us > end_us ? renewed_us : end_us;
+}
+
+/* Two believe at once, one of them behind its lease: it may have another one now. */
+static void renews_beside(struct black_box *box, const struct event *event)
+{
+    const struct ledger *ledger = box->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    if (event->kind != EVENT_CALL || !client->is_holding ||
+        ledger->locks[client->lock].holders < 2 || !doubt(box, PROPERTY_LEASE_EXCLUSION))
+        return;
+    finding_say(finding_of(box, PROPERTY_LEASE_EXCLUSION),
+                "%s asked for its lease anew at %s, while another client believed to hold the "
+                "lock. Whether it was given one nobody saw.",
+                client_name(ledger, event->client), MS(event->time_us));
 }
 
 static bool is_certain(const struct black_box *box, int client, int64_t time_us)
@@ -220,6 +237,7 @@ static void held(struct black_box *box, const struct fact *fact)
     const struct ledger *ledger = box->ledger;
     if (ledger->head->anybody_releases) /* who believes to hold it may be wrong, and no harm done */
         return;
+    box->clients[fact->client].renewed = renewed_nothing;
     bool is_late = is_over(box, fact->client, fact->time_us);
     int other = ledger->locks[fact->lock].first_holder;
     for (; other != NOBODY; other = ledger->clients[other].next) {
@@ -251,28 +269,9 @@ static void held(struct black_box *box, const struct fact *fact)
 
 /* --- who may hold a lock, and who surely does --- */
 
-static void note_end(struct sure ends[2], int client, int64_t time_us)
-{
-    struct sure made = {.client = client, .until_us = time_us};
-    if (ends[0].client == client || ends[0].client == NOBODY) {
-        if (ends[0].until_us < time_us)
-            ends[0] = made;
-    } else if (ends[0].until_us <= time_us) {
-        ends[1] = ends[0];
-        ends[0] = made;
-    } else if (ends[1].until_us < time_us) {
-        ends[1] = made;
-    }
-}
-
-static int64_t end_of_others(const struct sure ends[2], int client)
-{
-    return ends[ends[0].client == client].until_us;
-}
-
 static void attempt_begins(struct black_box *box, const struct event *event)
 {
-    box->is_open[event->client] = true; /* an earlier one that was not ended stays open */
+    box->clients[event->client].is_open = true; /* an earlier one that was not ended stays open */
     box->locks[event->lock].open++;
     box->locks[event->lock].asked++;
 }
@@ -281,11 +280,11 @@ static void attempt_begins(struct black_box *box, const struct event *event)
 static void attempt_ends(struct black_box *box, const struct event *event)
 {
     struct box_lock *lock = &box->locks[box->ledger->clients[event->client].lock];
-    if (!box->is_open[event->client])
+    if (!box->clients[event->client].is_open)
         return;
-    box->is_open[event->client] = false;
+    box->clients[event->client].is_open = false;
     lock->open--;
-    note_end(lock->last, event->client, event->time_us);
+    sure_note(lock->last, event->client, event->time_us);
 }
 
 static bool is_held_by_another(const struct black_box *box, const struct event *event)
@@ -300,14 +299,14 @@ static bool is_held_by_another(const struct black_box *box, const struct event *
         if (other != event->client && (end_us == NEVER_US || end_us > client->call_us))
             return true;
     }
-    return end_of_others(box->locks[client->lock].held, event->client) >= client->call_us;
+    return sure_of_others(box->locks[client->lock].held, event->client) >= client->call_us;
 }
 
 static void hold_ended(struct black_box *box, const struct fact *fact)
 {
     int64_t end_us = certain_end_us(box, fact->client);
-    note_end(box->locks[fact->lock].held, fact->client,
-             fact->time_us < end_us ? fact->time_us : end_us);
+    sure_note(box->locks[fact->lock].held, fact->client,
+              fact->time_us < end_us ? fact->time_us : end_us);
 }
 
 /* --- answers --- */
@@ -321,7 +320,7 @@ static void refused(struct black_box *box, const struct event *event, bool contr
     const char *name = client_name(ledger, event->client);
     /* By itself, whatever else was answered: its own attempt is one. */
     bool was_over = !ledger->head->anybody_releases && lock->open <= 1 &&
-                    end_of_others(lock->last, event->client) < client->call_us;
+                    sure_of_others(lock->last, event->client) < client->call_us;
     bool is_first = lock->asked == 1;
     if (contradicts) {
         if (!hit(box, PROPERTY_TRUTHFUL, is_first ? CAUSE_UNTRUE_ANSWER : CAUSE_BUG_OR_LOSS,
@@ -373,7 +372,8 @@ static void not_mine(struct black_box *box, const struct event *event, bool cont
 /* It has never asked for a lock. */
 static bool is_without(const struct black_box *box, const struct event *event)
 {
-    return event->attempt > box->ledger->clients[event->client].attempt && event->op != OP_ACQUIRE;
+    return event->attempt > box->ledger->clients[event->client].last_attempt &&
+           event->op != OP_ACQUIRE;
 }
 
 static void say_contradicted(const struct black_box *box, const struct event *event,
@@ -437,21 +437,16 @@ static void fenced(struct black_box *box, const struct event *event)
     if (!first || !hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index))
         return;
     struct finding *finding = finding_of(box, PROPERTY_FENCE_ORDER);
-    finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
-                first->name, (long long)first->fence, MS(first->time_us));
-    if (first->fence == event->fence)
-        finding_say(finding, "%s was granted it with the same token, told at %s.", name,
-                    MS(event->time_us));
-    else
-        finding_say(finding, "%s was granted it later, with %lld, told at %s: not larger.", name,
-                    (long long)event->fence, MS(event->time_us));
+    told_fences_explain(first, event, name, finding);
     finding_say(finding, "%s.", cause_title(CAUSE_FENCE_DISORDER));
 }
 
 static void answered(struct black_box *box, const struct event *event)
 {
     bool contradicts = box->answers && answers_event(box->answers, event) == ANSWERS_CONTRADICT;
-    box->is_contradictory |= contradicts && !is_without(box, event);
+    if (contradicts && !is_without(box, event))
+        box->contradictions |=
+            event->result == RESULT_GRANTED ? CONTRADICTS_GRANT : CONTRADICTS_OTHER;
     if (event->kind != EVENT_RETURN)
         return;
     if (event->result == RESULT_GRANTED)
@@ -475,8 +470,13 @@ void black_box_event(struct black_box *box, const struct event *event)
         attempt_begins(box, event);
         told_fences_called(box->fences, event);
     }
-    if (event->kind == EVENT_CALL || event->kind == EVENT_RETURN)
-        answered(box, event);
+    if (event->kind != EVENT_CALL && event->kind != EVENT_RETURN)
+        return;
+    answered(box, event);
+    if (event->op == OP_EXTEND) {
+        renewed_note(&box->clients[event->client].renewed, event, box->ledger->lease_us);
+        renews_beside(box, event);
+    }
     if (event->kind != EVENT_RETURN)
         return;
     if (event->result == RESULT_REFUSED || event->result == RESULT_UNSUPPORTED ||
@@ -484,9 +484,9 @@ void black_box_event(struct black_box *box, const struct event *event)
         attempt_ends(box, event);
 }
 
-bool black_box_is_contradictory(const struct black_box *box)
+unsigned black_box_contradictions(const struct black_box *box)
 {
-    return box->is_contradictory;
+    return box->contradictions;
 }
 
 void black_box_fact(struct black_box *box, const struct fact *fact)

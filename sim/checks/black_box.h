@@ -15,6 +15,7 @@
 #ifndef PICKLOCK_CHECKS_BLACK_BOX_H
 #define PICKLOCK_CHECKS_BLACK_BOX_H
 
+#include "base/bits.h"
 #include "checks/finding.h"
 
 struct black_box;
@@ -30,8 +31,14 @@ void black_box_fact(struct black_box *box, const struct fact *fact);
 /* What is proved of that property; NULL: nothing, since it is about what servers do. Borrowed. */
 const struct finding *black_box_finding(const struct black_box *box, enum property property);
 
-/* Do two answers contradict each other? Not counted is who was told "released" without having asked
- * for the lock: who just deletes is told so. */
-bool black_box_is_contradictory(const struct black_box *box);
+/* What contradicts the answers before it. */
+#define CONTRADICTION_BITS(BIT)                                                                    \
+    BIT(CONTRADICTS_GRANT) /* somebody is granted the lock */                                      \
+    BIT(CONTRADICTS_OTHER) /* any other answer */
+BITS(contradiction, CONTRADICTION_BITS);
+
+/* Which answers contradict each other: bits. Not counted is who was told "released" without having
+ * asked for the lock: who just deletes is told so. */
+unsigned black_box_contradictions(const struct black_box *box);
 
 #endif

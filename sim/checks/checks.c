@@ -35,15 +35,33 @@ struct checks {
     struct contenders served, answered; /* by a server; by calls and returns */
     bool has_grant;                     /* a server granted the lock, or a client was told so */
     bool has_loss;                      /* a key went neither in its time nor by a command */
+    bool has_unheld_loss; /* of a lock that its client did not hold (yet), or whose holder learned
+                             that it was lost, or crashed */
     bool is_finished;
 };
+
+static bool is_loss(const struct fact *fact)
+{
+    return fact->kind == FACT_ENDED && fact->grant->ending != ENDING_EXPIRED &&
+           fact->grant->ending != ENDING_DELETED;
+}
+
+static bool is_held(const struct ledger *ledger, const struct grant *grant)
+{
+    const struct ledger_client *client =
+        grant->client == NOBODY ? NULL : &ledger->clients[grant->client];
+    return client && client->is_holding && client->attempt == grant->attempt;
+}
 
 static void take_fact(void *context, const struct fact *fact)
 {
     struct checks *checks = context;
     checks->has_grant |= fact->kind == FACT_GRANT || fact->kind == FACT_HOLD;
-    checks->has_loss |= fact->kind == FACT_ENDED && fact->grant->ending != ENDING_EXPIRED &&
-                        fact->grant->ending != ENDING_DELETED;
+    checks->has_loss |= is_loss(fact);
+    checks->has_unheld_loss |= is_loss(fact) && !is_held(&checks->ledger, fact->grant);
+    checks->has_unheld_loss |= fact->kind == FACT_HOLD_ENDED && fact->event &&
+                               fact->event->kind != EVENT_CALL &&
+                               fact->event->result != RESULT_GRANTED;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->fact)
             rules[i]->fact(&checks->monitors[i], fact);
@@ -170,6 +188,7 @@ static void count_return(struct checks *checks, const struct event *event)
 void checks_event(struct checks *checks, const struct event *event)
 {
     assert(!checks->is_finished);
+    ledger_turn(&checks->ledger, event);
     count_call(checks, event);
     count_contender(checks, event);
     count_fault(checks, event);
@@ -180,6 +199,7 @@ void checks_event(struct checks *checks, const struct event *event)
     coverage_event(checks->coverage, event);
     black_box_event(checks->black_box, event);
     count_return(checks, event);
+    ledger_turn_back(&checks->ledger, event->client);
 }
 
 static void sink_take(void *context, const struct event *event)
@@ -238,15 +258,20 @@ static const char *excuse_of(const struct monitor *monitor)
     return monitor->rules->excused ? monitor->rules->excused(monitor) : NULL;
 }
 
-/* The servers' side explains what the clients' side says no lock can have answered; nothing struck,
- * and nothing was lost: one of the two engines is wrong. */
+/* What a client was told no lock can have answered; the servers' side knows of nothing that was
+ * wrong, nor struck, and no key that was lost explains it: one of the two engines is wrong. A loss
+ * explains all but that somebody was granted the lock, where whose it was believed to hold it: then
+ * two do, and that is a violation. */
 static bool do_engines_disagree(const struct checks *checks)
 {
-    bool is_violated = checks->ledger.has_inferred || gap_of(checks) || checks->has_loss ||
-                       checks->counters.faults > 0;
+    const unsigned by_loss =
+        CONTRADICTS_OTHER | (checks->has_unheld_loss ? (unsigned)CONTRADICTS_GRANT : 0);
+    bool is_explained =
+        checks->ledger.has_inferred || gap_of(checks) || checks->counters.faults > 0;
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        is_violated |= checks->monitors[i].finding.count > 0;
-    return black_box_is_contradictory(checks->black_box) && !is_violated;
+        is_explained |= checks->monitors[i].finding.count > 0;
+    return !is_explained &&
+           (black_box_contradictions(checks->black_box) & ~(checks->has_loss ? by_loss : 0));
 }
 
 static void conclude_disagreement(const struct checks *checks, struct finding *finding)

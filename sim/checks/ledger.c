@@ -68,21 +68,8 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
         (head->lease_us > 0 && (ledger_promises(ledger, PROMISE_EXPIRY) || ledger->has_stamps));
     size_t servers = (size_t)head->servers;
     ledger->clients = memory_new((size_t)head->clients, sizeof *ledger->clients);
-    for (int i = 0; i < head->clients; i++) {
-        struct ledger_client *client = &ledger->clients[i];
-        client->next = client->prev = NOBODY;
-        client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
-        client->previous_owned_index = client->swap.index = NO_INDEX;
-        client->lease_us = NEVER_US;
-        client->grants = memory_new(servers, sizeof *client->grants);
-        client->refusers = memory_new(servers, sizeof *client->refusers);
-        client->renewals = memory_new(servers, sizeof *client->renewals);
-        client->asked_us = memory_new(servers, sizeof *client->asked_us);
-        for (size_t s = 0; s < servers; s++) {
-            client->grants[s].index = NO_INDEX;
-            client->renewals[s] = NEVER_US;
-        }
-    }
+    for (int i = 0; i < head->clients; i++)
+        ledger_client_init(&ledger->clients[i], head->servers);
     ledger->locks = memory_new((size_t)head->locks, sizeof *ledger->locks);
     for (int i = 0; i < head->locks; i++) {
         struct ledger_lock *lock = &ledger->locks[i];
@@ -96,12 +83,8 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
 
 void ledger_close(struct ledger *ledger)
 {
-    for (int i = 0; i < ledger->head->clients; i++) {
-        free(ledger->clients[i].grants);
-        free(ledger->clients[i].refusers);
-        free(ledger->clients[i].renewals);
-        free(ledger->clients[i].asked_us);
-    }
+    for (int i = 0; i < ledger->head->clients; i++)
+        ledger_client_close(&ledger->clients[i]);
     for (int i = 0; i < ledger->head->locks; i++) {
         free(ledger->locks[i].keys);
         free(ledger->locks[i].replicas.keys);

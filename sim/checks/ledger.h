@@ -213,6 +213,11 @@ struct ledger_client {
     int64_t extended_by_us; /* so long; the last one. */
     int64_t extend_us;      /* When the first request left that did; NEVER_US: none has */
     int64_t *renewals; /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
+    int last_attempt;  /* the latest that it has begun, be that another one than this */
+    /* Who asks again for the lock that it holds goes on holding it. Its attempts are two records:
+     * the one that it holds by is in its place, but for events of the other one. */
+    struct ledger_client *beside; /* the other one; NULL: there was none yet */
+    bool is_beside;               /* this is the one that asks again */
 };
 
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);
@@ -271,6 +276,10 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
                  const struct scheme *scheme, void (*take)(void *context, const struct fact *fact),
                  void *context);
 void ledger_event(struct ledger *ledger, const struct event *event);
+/* The record of the event's attempt comes into its client's place, for whoever looks at it; and
+ * goes out of it again when all have taken the event. */
+void ledger_turn(struct ledger *ledger, const struct event *event);
+void ledger_turn_back(struct ledger *ledger, int client);
 /* What waits is taken as it is; keys that have expired by then end. */
 void ledger_finish(struct ledger *ledger, int64_t end_us);
 void ledger_close(struct ledger *ledger);

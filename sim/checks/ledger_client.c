@@ -74,11 +74,21 @@ static int64_t lease_starts_us(const struct ledger *ledger, int number)
     return ended_us != INT64_MIN ? ended_us : client->sent_us;
 }
 
+/* By whatever attempt it is held: it was told twice, asked again for what it holds, or begins to
+ * release, and then it goes on in none. */
+static void end_belief(struct ledger *ledger, const struct event *event)
+{
+    ledger_turn_back(ledger, event->client);
+    hold_end(ledger, event, event->client);
+    ledger_turn(ledger, event);
+}
+
 static void hold_begin(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     struct ledger_lock *lock = &ledger->locks[client->lock];
-    hold_end(ledger, event, event->client); /* told twice */
+    end_belief(ledger, event);
+    ledger_forget_former(ledger, event->client);
     client->own_end_us = NEVER_US;
     if (ledger->has_lease)
         client->own_end_us = ledger_lease_end_us(lease_starts_us(ledger, event->client),
@@ -112,14 +122,19 @@ static void had_for_nothing(struct ledger *ledger, const struct event *event)
 static void attempt_begin(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
+    const int previous = client->attempt;
+    const int64_t previous_owned_index = client->owned_index;
     /* Who asks for what it has knows that it has it. */
     if (client->is_holding)
         client->former_attempt = client->reentered = client->attempt;
-    hold_end(ledger, event, event->client);
-    client->previous = client->attempt;
-    client->previous_owned_index = client->owned_index;
+    if (client->is_holding && client->lock == event->lock && !event->is_inferred)
+        ledger_ask_again(ledger, event->client);
+    else
+        hold_end(ledger, event, event->client);
+    client->previous = previous;
+    client->previous_owned_index = previous_owned_index;
     client->lock = event->lock;
-    client->attempt = event->attempt;
+    client->attempt = client->last_attempt = event->attempt;
     client->is_acquiring = true;
     client->is_releasing = client->is_dead = client->is_late = client->is_struck = false;
     client->cancelled_us = NEVER_US;
@@ -147,36 +162,16 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     }
 }
 
-/* Of a client one attempt is kept: what is said of another one at the same time would be lost. */
-static void note_two_at_once(struct ledger *ledger, const struct event *event)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    const bool asks_for_more =
-        event->op == OP_ACQUIRE && client->is_holding && client->lock != event->lock;
-    const bool goes_back = event->op != OP_ACQUIRE && event->attempt < client->attempt;
-    if (event->is_inferred || (!asks_for_more && !goes_back))
-        return;
-    ledger->has_two_at_once = true;
-    if (ledger->strange[0])
-        return;
-    (void)snprintf(ledger->strange, sizeof ledger->strange,
-                   asks_for_more ? "%s asked for another lock at %s while it had one: who has two "
-                                   "locks at once is two clients here"
-                                 : "%s went back at %s to an attempt before its last: who has two "
-                                   "locks at once is two clients here",
-                   client_name(ledger, event->client), MS(event->time_us));
-}
-
 static void called(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
-    note_two_at_once(ledger, event);
+    ledger_note_two_at_once(ledger, event);
     client->called_us = event->time_us;
     if (event->op == OP_ACQUIRE) {
         attempt_begin(ledger, event);
     } else if (event->op == OP_RELEASE) {
-        hold_end(ledger, event, event->client);
+        end_belief(ledger, event);
         client->is_releasing = true;
         client->release_index = event->index;
     } else if (event->op == OP_EXTEND && !event->is_inferred) {
@@ -227,7 +222,7 @@ static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
-    if (event->attempt > client->attempt)
+    if (event->attempt > client->last_attempt)
         note_missing(ledger, event, "command");
     if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;

@@ -22,13 +22,12 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
     /* Of several servers, losers delete what each of them got, time and again. */
     if (ending == ENDING_DELETED && ledger->quorum == 1)
         ledger->locks[lock].quiet_us = time_us;
-    if (grant->client != NOBODY) {
-        struct ledger_client *client = &ledger->clients[grant->client];
-        if (client->attempt == grant->attempt && client->lock == lock) {
-            client->grants[server] = *grant;
-            if (client->owned-- == ledger->quorum)
-                client->disowned_index = grant->ended_index;
-        }
+    struct ledger_client *client =
+        grant->client == NOBODY ? NULL : ledger_record(ledger, grant->client, grant->attempt, lock);
+    if (client) {
+        client->grants[server] = *grant;
+        if (client->owned-- == ledger->quorum)
+            client->disowned_index = grant->ended_index;
     }
     ledger_tell(ledger, FACT_ENDED, event, lock, server, grant->client, grant);
 }

@@ -1,5 +1,5 @@
 /* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
- * ledger_key.c, ledger_wait.c, ledger_fault.c. Nobody else includes it. */
+ * ledger_key.c, ledger_wait.c, ledger_fault.c, ledger_again.c. Nobody else includes it. */
 #ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
 #define PICKLOCK_CHECKS_LEDGER_PARTS_H
 
@@ -41,6 +41,21 @@ void ledger_gone(struct ledger *ledger, const struct event *event, int lock, int
                  int64_t time_us);
 void ledger_end(struct ledger *ledger, const struct event *event, int lock, int server,
                 enum ending ending, int64_t time_us);
+
+/* A client that has not asked for anything yet; its lists are its own. */
+void ledger_client_init(struct ledger_client *client, int servers);
+void ledger_client_close(struct ledger_client *client);
+/* The record of that attempt of a client at that lock; NULL: it has none, or none any more. */
+struct ledger_client *ledger_record(struct ledger *ledger, int client, int attempt, int lock);
+/* It asks again for what it holds: a record beside that one is in its place from here on. */
+void ledger_ask_again(struct ledger *ledger, int client);
+/* Its record of that attempt, if there is one, comes into its place. */
+void ledger_turn_to(struct ledger *ledger, int client, int attempt);
+/* Of a client one attempt is kept, and of a holder one beside it: what is said of another one at
+ * the same time would be lost. */
+void ledger_note_two_at_once(struct ledger *ledger, const struct event *event);
+/* What it holds is another attempt's from here on, if it asked again; it believes in one. */
+void ledger_forget_former(struct ledger *ledger, int client);
 
 static inline bool grant_is_of(const struct grant *grant, int client, int attempt)
 {

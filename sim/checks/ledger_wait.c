@@ -42,7 +42,10 @@ static void apply_taken(struct ledger *ledger, struct ledger_lock *lock, int at)
 {
     struct waiting taken = waiting_take(lock, at);
     const struct execution execution = execution_of(&taken);
+    const int in_hand = ledger->clients[taken.event.client].attempt;
+    ledger_turn(ledger, &taken.event);
     ledger_apply(ledger, &execution);
+    ledger_turn_to(ledger, taken.event.client, in_hand);
 }
 
 /* Whatever can be explained by now. */

@@ -37,7 +37,9 @@ void selftest_free(struct selftest_room *room)
 /* --- drawing --- */
 
 struct drawn_client {
-    int attempt, lock; /* its own; the attempt may be one that no acquire began */
+    int attempt, lock;         /* its own; the attempt may be one that no acquire began */
+    int last, last_lock;       /* the latest attempt: it may have gone back to one before */
+    int granted, granted_lock; /* the attempt that was; 0: none */
     bool has_asked, is_asking, is_executed, has_result;
     enum operation op;
     enum result result;
@@ -79,12 +81,16 @@ static void call(struct selftest_draft *draw, int client)
     const struct selftest_history *history = draw->history;
     /* Who never asked, or is somebody else in the same place, may release all the same. */
     bool strays = !history->anybody_releases && random_below(&draw->random, 16) == 0;
-    bool begins = !strays && ((who->attempt == 0 && !history->anybody_releases) ||
+    bool begins = !strays && ((who->last == 0 && !history->anybody_releases) ||
                               random_below(&draw->random, 5) < 2);
     who->op = begins ? OP_ACQUIRE : random_below(&draw->random, 3) == 0 ? OP_EXTEND : OP_RELEASE;
-    who->attempt += begins || strays;
+    who->last += begins || strays;
     if (begins)
-        who->lock = (int)random_below(&draw->random, (uint64_t)history->locks);
+        who->last_lock = (int)random_below(&draw->random, (uint64_t)history->locks);
+    /* Who has asked again for what it has may go back to that. */
+    bool goes_back = !begins && !strays && who->granted && random_below(&draw->random, 4) == 0;
+    who->attempt = goes_back ? who->granted : who->last;
+    who->lock = goes_back ? who->granted_lock : who->last_lock;
     const struct event *last = history->count ? &history->events[history->count - 1] : NULL;
     if (last && last->kind == EVENT_RETURN && last->time_us == draw->now)
         draw->now++; /* else either may have been first */
@@ -122,6 +128,10 @@ static void answer(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
     who->is_asking = false;
+    if (who->op == OP_ACQUIRE && who->result == RESULT_GRANTED) {
+        who->granted = who->attempt;
+        who->granted_lock = who->lock;
+    }
     put(draw, EVENT_RETURN, client,
         random_below(&draw->random, 8) == 0 ? RESULT_FAILED : who->result);
 }

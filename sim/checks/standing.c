@@ -67,6 +67,18 @@ static void start_anew(struct lock_answers *lock, struct lock_way way)
     }
 }
 
+static struct lock_way owned(const struct lock_answers *lock, int client, int64_t since_us)
+{
+    struct lock_way way = {.owner = FREE, .from_us = INT64_MIN};
+    standing_own(lock, &way, client, since_us);
+    return way;
+}
+
+static struct lock_way freed(const struct lock_answers *lock, int64_t from_us)
+{
+    return (struct lock_way){.owner = FREE, .from_us = from_us, .until_us = lock->room->now_us};
+}
+
 /* The next ways are the ways; none is left: that one. */
 static enum answers conclude(struct lock_answers *lock, struct lock_way otherwise)
 {
@@ -85,6 +97,14 @@ static enum answers conclude(struct lock_answers *lock, struct lock_way otherwis
     return ANSWERS_FIT;
 }
 
+/* The same; none is left: nothing is known until somebody is granted the lock. */
+static enum answers conclude_or_lose(struct lock_answers *lock)
+{
+    const enum answers said = conclude(lock, freed(lock, INT64_MIN));
+    lock->is_lost |= said == ANSWERS_CONTRADICT;
+    return said;
+}
+
 static void begin(struct lock_answers *lock)
 {
     clear(&lock->room->next);
@@ -100,18 +120,6 @@ static void tidy(struct lock_answers *lock)
     struct ways past = lock->ways;
     lock->ways = lock->room->next;
     lock->room->next = past;
-}
-
-static struct lock_way owned(const struct lock_answers *lock, int client, int64_t since_us)
-{
-    struct lock_way way = {.owner = FREE, .from_us = INT64_MIN};
-    standing_own(lock, &way, client, since_us);
-    return way;
-}
-
-static struct lock_way freed(const struct lock_answers *lock, int64_t from_us)
-{
-    return (struct lock_way){.owner = FREE, .from_us = from_us, .until_us = lock->room->now_us};
 }
 
 /* --- an attempt is left --- */
@@ -157,6 +165,11 @@ bool standing_leave(struct lock_answers *lock, int client)
         leave_way(&lock->ways.rows[i], asker, client, is_short);
     tidy(lock);
     return is_short || (may_have && asker->acquire_us > asker->called_us);
+}
+
+void standing_lose(struct lock_answers *lock)
+{
+    lock->is_lost = true;
 }
 
 void standing_ask_more(struct lock_answers *lock, int client)
@@ -216,7 +229,7 @@ enum answers standing_refused(struct lock_answers *lock, int client, bool is_sil
     if (lock->is_lost)
         return ANSWERS_FIT;
     drop_granted(lock, client);
-    if (conclude(lock, freed(lock, INT64_MIN)))
+    if (conclude_or_lose(lock))
         return ANSWERS_CONTRADICT;
     if (is_silent)
         return ANSWERS_FIT;
@@ -224,7 +237,7 @@ enum answers standing_refused(struct lock_answers *lock, int client, bool is_sil
     for (int i = 0; i < lock->ways.count; i++)
         standing_refuse(lock, &lock->ways.rows[i], client);
     if (lock->room->next.count > 0 || lock->room->next.is_full || lock->room->freed.is_full)
-        return conclude(lock, freed(lock, INT64_MIN));
+        return conclude_or_lose(lock);
     return ANSWERS_CONTRADICT; /* and nothing is concluded from it */
 }
 
@@ -277,7 +290,7 @@ enum answers standing_not_released(struct lock_answers *lock, int client)
     for (int i = 0; i < lock->ways.count; i++)
         if (!(standing_used(&lock->ways.rows[i], client) & USED_RELEASE))
             ways_add(&lock->room->next, &lock->ways.rows[i]);
-    return conclude(lock, freed(lock, INT64_MIN));
+    return conclude_or_lose(lock);
 }
 
 /* What it has is not its own: not any more, or it was not yet. */
@@ -318,7 +331,7 @@ enum answers standing_not_mine(struct lock_answers *lock, int client, bool is_re
         }
     }
     if (!lock->is_lost)
-        said = conclude(lock, freed(lock, INT64_MIN));
+        said = conclude_or_lose(lock);
     return said;
 }
 

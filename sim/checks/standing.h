@@ -16,6 +16,8 @@ struct asker {
     int lock, attempt;
     enum ask_phase acquire, release;
     bool is_renewing, was_refused;
+    bool has_lock; /* by this attempt, or one before: it was granted, and is not released */
+    bool has_left; /* an attempt of that lock without an answer: by any release it may be ended */
     bool is_reentering;                      /* it had the lock when it called */
     int64_t called_us, release_us, renew_us; /* of the calls */
     int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */
@@ -23,6 +25,12 @@ struct asker {
         is_renewal_excused; /* asked before the engine lost track */
     bool is_without;        /* it releases or renews, and has never asked for a lock */
 };
+
+/* Its acquire can have an effect, and nobody has said so. */
+static inline bool asker_may_have(const struct asker *asker)
+{
+    return asker->acquire == ASKED_OPEN || asker->acquire == ASKED_UNANSWERED;
+}
 
 /* What of a client has happened and is not answered: its acquire, which is not its ownership any
  * more; its release; its release or renewal, before its acquire, in vain. */
@@ -79,6 +87,9 @@ void standing_close(struct lock_answers *lock);
 void standing_ask(struct lock_answers *lock, int client);
 /* It begins another one: what has no answer has none for ever. True: that was weighed leniently. */
 bool standing_leave(struct lock_answers *lock, int client);
+
+/* Nothing is known of the lock until somebody is granted it. */
+void standing_lose(struct lock_answers *lock);
 
 /* It releases, or renews. */
 void standing_ask_more(struct lock_answers *lock, int client);

@@ -9,12 +9,6 @@ static inline int64_t later(int64_t one, int64_t other)
     return one > other ? one : other;
 }
 
-/* Its acquire can have an effect, and nobody has said so. */
-static inline bool asker_may_have(const struct asker *asker)
-{
-    return asker->acquire == ASKED_OPEN || asker->acquire == ASKED_UNANSWERED;
-}
-
 /* Adds it, unless another one is as good; drops those that it is as good as. */
 void ways_add(struct ways *ways, const struct lock_way *way);
 

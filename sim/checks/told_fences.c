@@ -81,3 +81,16 @@ const struct told_fence *told_fences_granted(struct told_fences *fences, const s
     lock->next = (lock->next + 1) % RECENT_MAX;
     return found ? &fences->found : NULL;
 }
+
+void told_fences_explain(const struct told_fence *first, const struct event *event,
+                         const char *name, struct finding *finding)
+{
+    finding_say(finding, "%s was granted the lock with fencing token %lld, told at %s.",
+                first->name, (long long)first->fence, MS(first->time_us));
+    if (first->fence == event->fence)
+        finding_say(finding, "%s was granted it with the same token, told at %s.", name,
+                    MS(event->time_us));
+    else
+        finding_say(finding, "%s was granted it later, with %lld, told at %s: not larger.", name,
+                    (long long)event->fence, MS(event->time_us));
+}

@@ -10,7 +10,7 @@
 #ifndef PICKLOCK_CHECKS_TOLD_FENCES_H
 #define PICKLOCK_CHECKS_TOLD_FENCES_H
 
-#include "history/event.h"
+#include "checks/finding.h"
 
 struct told_fence {
     bool is_there;
@@ -32,5 +32,8 @@ void told_fences_called(struct told_fences *fences, const struct event *event);
 const struct told_fence *told_fences_granted(struct told_fences *fences, const struct event *event,
                                              bool is_within_lease, const char *name,
                                              bool may_reenter);
+/* Both as sentences: that grant, and the one of the event, which is name's. */
+void told_fences_explain(const struct told_fence *first, const struct event *event,
+                         const char *name, struct finding *finding);
 
 #endif

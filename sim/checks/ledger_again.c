@@ -1,0 +1,167 @@
+/* ledger_again.c - see ledger.h: clients that ask again, in another attempt, for the lock that they
+ * hold.
+ *
+ * A hold ends when its client begins to release it, or learns that it has lost it. Asking again is
+ * neither: who is refused, or not answered, holds what it held. Who is granted it holds it by the
+ * new attempt. */
+#include "checks/ledger_parts.h"
+
+#include "base/memory.h"
+#include "checks/finding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void ledger_client_init(struct ledger_client *client, int servers)
+{
+    client->next = client->prev = NOBODY;
+    client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
+    client->previous_owned_index = client->swap.index = NO_INDEX;
+    client->lease_us = NEVER_US;
+    client->grants = memory_new((size_t)servers, sizeof *client->grants);
+    client->refusers = memory_new((size_t)servers, sizeof *client->refusers);
+    client->renewals = memory_new((size_t)servers, sizeof *client->renewals);
+    client->asked_us = memory_new((size_t)servers, sizeof *client->asked_us);
+    for (int s = 0; s < servers; s++) {
+        client->grants[s].index = NO_INDEX;
+        client->renewals[s] = NEVER_US;
+    }
+}
+
+static void free_lists(struct ledger_client *client)
+{
+    free(client->grants);
+    free(client->refusers);
+    free(client->renewals);
+    free(client->asked_us);
+}
+
+void ledger_client_close(struct ledger_client *client)
+{
+    if (client->beside)
+        free_lists(client->beside);
+    free(client->beside);
+    free_lists(client);
+}
+
+/* What is the client's, whatever attempt it is in. */
+static void keep_own(struct ledger_client *to, const struct ledger_client *from)
+{
+    to->next = from->next;
+    to->prev = from->prev;
+    to->is_dead = from->is_dead;
+    to->skew_us = from->skew_us;
+    to->gains_us = from->gains_us;
+    to->rate_since_us = from->rate_since_us;
+    to->is_clock_struck = from->is_clock_struck;
+    to->repeated = from->repeated;
+    to->has_heard = from->has_heard;
+    to->asked = from->asked;
+    to->heard = from->heard;
+    to->former_attempt = from->former_attempt;
+    to->reentered = from->reentered;
+    to->last_attempt = from->last_attempt;
+}
+
+static void change_places(struct ledger_client *place)
+{
+    struct ledger_client *beside = place->beside;
+    const struct ledger_client was = *place;
+    *place = *beside;
+    *beside = was;
+    place->beside = beside;
+    beside->beside = NULL;
+    keep_own(place, beside);
+}
+
+static bool is_at(const struct ledger_client *record, int attempt, int lock)
+{
+    return record->attempt == attempt && record->lock == lock;
+}
+
+struct ledger_client *ledger_record(struct ledger *ledger, int client, int attempt, int lock)
+{
+    struct ledger_client *place = &ledger->clients[client];
+    if (is_at(place, attempt, lock))
+        return place;
+    return place->beside && is_at(place->beside, attempt, lock) ? place->beside : NULL;
+}
+
+/* What befalls a client befalls it in whatever attempt: it is told by the one that it holds by. */
+static bool is_of_attempt(const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_CALL:
+    case EVENT_SEND:
+    case EVENT_EXECUTE:
+    case EVENT_HEAR:
+    case EVENT_RETURN:
+        return true;
+    case EVENT_FAULT:
+        return event->server >= 0 || fault_effect(event->fault) == FAULT_CANCELS;
+    default:
+        return false;
+    }
+}
+
+void ledger_turn_to(struct ledger *ledger, int client, int attempt)
+{
+    struct ledger_client *place = &ledger->clients[client];
+    if (place->beside && place->attempt != attempt && place->beside->attempt == attempt)
+        change_places(place);
+}
+
+void ledger_turn(struct ledger *ledger, const struct event *event)
+{
+    if (event->client < 0)
+        return;
+    if (is_of_attempt(event))
+        ledger_turn_to(ledger, event->client, event->attempt);
+}
+
+void ledger_turn_back(struct ledger *ledger, int client)
+{
+    if (client >= 0 && ledger->clients[client].is_beside)
+        change_places(&ledger->clients[client]);
+}
+
+void ledger_ask_again(struct ledger *ledger, int client)
+{
+    struct ledger_client *place = &ledger->clients[client];
+    if (!place->beside) {
+        place->beside = memory_new(1, sizeof *place->beside);
+        ledger_client_init(place->beside, ledger->head->servers);
+    }
+    place->beside->is_holding = false;
+    change_places(place);
+    place->is_beside = true;
+}
+
+void ledger_forget_former(struct ledger *ledger, int client)
+{
+    struct ledger_client *place = &ledger->clients[client];
+    if (!place->is_beside)
+        return;
+    place->is_beside = false;
+    place->beside->attempt = 0;
+}
+
+void ledger_note_two_at_once(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const bool asks_for_more =
+        event->op == OP_ACQUIRE && client->is_holding && client->lock != event->lock;
+    const bool goes_back = event->op != OP_ACQUIRE && event->attempt != client->attempt &&
+                           event->attempt <= client->last_attempt;
+    if (event->is_inferred || (!asks_for_more && !goes_back))
+        return;
+    ledger->has_two_at_once = true;
+    if (ledger->strange[0])
+        return;
+    (void)snprintf(ledger->strange, sizeof ledger->strange,
+                   asks_for_more ? "%s asked for another lock at %s while it had one: who has two "
+                                   "locks at once is two clients here"
+                                 : "%s went back at %s to an attempt before its last: who has two "
+                                   "locks at once is two clients here",
+                   client_name(ledger, event->client), MS(event->time_us));
+}
