@@ -96,12 +96,14 @@ print("has it", flush=True); time.sleep(600)
     result, results = json_of(tmp_path, """
 one = client()
 assert one.set("lock:1", A, nx=True, px=20000) and one.eval(CAD, 1, "lock:1", A) == 1
-started = one.time()
+heard, tells = os.pipe()
 if os.fork() == 0:
     for stream in (0, 1, 2): os.close(stream)
+    own = client(); own.ping(); os.write(tells, b"connected")
     try:
-        while True: one.ping()
+        while True: own.ping()
     except redis.exceptions.ConnectionError: os._exit(0)
+os.read(heard, 1)
 os._exit(0)
 """)
     assert result.status == 0 and any("outlived the command" in note for note in results["notes"]), results["notes"]

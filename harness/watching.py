@@ -21,7 +21,9 @@ def watch(tmp_path, program, *options):
 
 def json_of(tmp_path, program, *options):
     result = watch(tmp_path, program, "--json", tmp_path / "results.json", *options)
-    return result, json.loads((tmp_path / "results.json").read_text())
+    results = json.loads((tmp_path / "results.json").read_text())
+    check_same(tmp_path, result, results)
+    return result, results
 
 
 def violated(results):
@@ -29,10 +31,18 @@ def violated(results):
     return {found["property"]: found for found in row["properties"] if found["verdict"] == "violated"}
 
 
-def check_same(tmp_path, results):
-    """The history that was written comes to the same verdict."""
-    checked = run("check", tmp_path / "runs" / "latest" / "histories" / "watch.jsonl", "--json", "-").json
-    assert violated(checked).keys() == violated(results).keys()
+def check_same(tmp_path, result, results):
+    """The history that was written comes to the same: every verdict with its reason. Only where nobody contended is watch's status 0 (or the
+    program's own), and that of check 2."""
+    checked = run("check", tmp_path / "runs" / "latest" / "histories" / "watch.jsonl", "--json", "-")
+    judged, = checked.json["results"]
+    watched, = results["results"]
+    differ = {name: (what, judged[name]) for name, what in watched.items() if name != "history" and judged[name] != what}
+    assert not differ, differ
+    assert (checked.status == 1) == (result.status == 1 and bool(violated(results))), result.out + result.err
+    if judged["verdict"] != "violated":
+        assert not judged["trouble"] if result.status == 0 else result.status != 2 or judged["trouble"], result.out + result.err
+        assert checked.status == (2 if judged["verdict"] == "unknown" else 0), judged
 
 
 RIGHT = """

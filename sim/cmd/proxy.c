@@ -116,14 +116,14 @@ static enum fail url_of(const char *upstream, char **url, struct failure *failur
 static enum fail tell_history(const struct history_wanted *wanted,
                               const struct watch_outcome *outcome, struct failure *failure)
 {
-    const char *why = outcome->missed ? outcome->missed : outcome->open;
+    const char *why = watch_outcome_unknown(outcome);
     cmd_say("%s: %" PRId64 " commands that name a key like %s, one at a time; %" PRId64
             " grants, %" PRId64 " refusals, %" PRId64 " releases",
             wanted->path, outcome->looked_at, wanted->key, outcome->grants, outcome->refusals,
             outcome->releases);
     for (int i = 0; i < outcome->notes_count; i++)
         cmd_say("%s", outcome->notes[i]);
-    return why ? failure_set(failure, FAIL_UNKNOWN, "%s is not whole: %s", wanted->path, why)
+    return why ? failure_set(failure, FAIL_UNKNOWN, "%s: unknown: %s", wanted->path, why)
                : FAIL_NONE;
 }
 

@@ -124,34 +124,6 @@ static void add_plain_deletes(const struct watch_outcome *seen, struct results *
                                          "timing"));
 }
 
-/* What rests on these commands being the owner's, and holds if they were. */
-static void doubt(struct result_row *row, struct result_property *found, int64_t count,
-                  const char *did)
-{
-    if (!count || found->verdict != VERDICT_HOLDS)
-        return;
-    found->verdict = VERDICT_UNKNOWN;
-    found->witness = memory_new(1, sizeof *found->witness);
-    found->witness_lines = 1;
-    found->witness[0] =
-        memory_format("unknown who sent %" PRId64 " commands that %s a lock and name no token: "
-                      "others in the same process had been refused that lock.",
-                      count, did);
-    if (row->verdict == VERDICT_HOLDS)
-        row->verdict = VERDICT_UNKNOWN;
-}
-
-static void doubt_all(struct result_row *row, const struct watch_outcome *seen)
-{
-    for (int i = 0; i < row->properties_count; i++) {
-        struct result_property *found = &row->properties[i];
-        if (found->property == PROPERTY_RELEASE_OWN || property_is_exclusion(found->property))
-            doubt(row, found, seen->doubtful_releases, "released");
-        if (found->property == PROPERTY_EXTEND_OWN)
-            doubt(row, found, seen->doubtful_extends, "changed the lease of");
-    }
-}
-
 /* What the verdict rests on, and what it cost. */
 static void add_notes(const struct watch_cmd *cmd, struct results *results)
 {
@@ -188,34 +160,26 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
         results_note(results, memory_text(seen->notes[i]));
 }
 
-static const char *why_not_whole(const struct watch_outcome *outcome)
-{
-    if (outcome->was_stopped)
-        return "it was ended by a signal before the command had come to its end";
-    return outcome->missed ? outcome->missed : outcome->open;
-}
-
+/* By what the history says, as `picklock check` does. */
 static enum fail judge(struct watch_cmd *cmd, const char *history, struct results *results,
                        bool *is_unknown, struct failure *failure)
 {
     struct history_judged judged;
     char *path = memory_format("%s/%s", cmd->output.folder, history);
-    const struct history_judging judging = {
-        .path = path, .fail_on = cmd->fail_on, .interrupted = why_not_whole(&cmd->outcome)};
+    const struct history_judging judging = {.path = path, .fail_on = cmd->fail_on};
     enum fail fail = judge_history(&judging, results, &judged, failure);
     free(path);
     if (fail)
         return fail;
     struct result_row *row = &results->rows[results->rows_count - 1];
     row->history = memory_text(history);
-    doubt_all(row, &cmd->outcome);
+    *is_unknown = row->error || judged.gap;
+    free(judged.gap);
     add_notes(cmd, results);
     if (!cmd->outcome.grants)
         results_note(results, memory_format("No key like %s was granted as a lock: nothing was "
                                             "judged.",
                                             cmd->key));
-    *is_unknown = judging.interrupted || judged.gap || !cmd->outcome.grants;
-    free(judged.gap);
     return FAIL_NONE;
 }
 
@@ -247,7 +211,8 @@ static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_un
     return fail ? fail : judge(cmd, history, results, is_unknown, failure);
 }
 
-/* A violation goes before what the command says, and that before what is unknown. */
+/* A violation goes before what the command says, and that before what cannot be proved. Where
+ * nobody contended there was nothing to prove. */
 static int status_of(const struct watch_cmd *cmd, const struct results *results, bool is_unknown)
 {
     const enum fail status = results_status(results);
@@ -258,13 +223,19 @@ static int status_of(const struct watch_cmd *cmd, const struct results *results,
     return is_unknown ? FAIL_UNKNOWN : FAIL_NONE;
 }
 
+static void say_unknown(const struct results *results)
+{
+    const char *why = results->rows[results->rows_count - 1].error;
+    cmd_say("unknown: %s", why ? why : "what the servers did is not known, as the report says");
+}
+
 static int watch(struct watch_cmd *cmd)
 {
     struct failure failure = {0};
     struct results results = {.world = "redis"};
-    bool is_unknown = true;
     cmd_catch_signals();
     cmd->program = program_name(cmd->command);
+    bool is_unknown = true;
     enum fail fail = output_open(&cmd->output, &results, &failure);
     if (!fail)
         fail = run(cmd, &results, &is_unknown, &failure);
@@ -278,10 +249,7 @@ static int watch(struct watch_cmd *cmd)
     if (fail && results.rows_count)
         (void)cmd_failed(&failure);
     if (!fail && is_unknown)
-        cmd_say("unknown: %s", why_not_whole(&cmd->outcome) ? why_not_whole(&cmd->outcome)
-                               : cmd->outcome.grants
-                                   ? "what the servers did is not known, as the report says"
-                                   : "no watched key was granted as a lock");
+        say_unknown(&results);
     results_free(&results);
     watch_outcome_free(&cmd->outcome);
     free(cmd->program);

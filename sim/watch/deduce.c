@@ -172,14 +172,19 @@ static char *author_doubt(const struct telling *it, const struct author *author,
 {
     const struct holder *holders = it->watching->holders;
     const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
-    const bool is_granted = author->is_open || *name;
     return memory_format(
         "%s at %.1f ms names no token, so unknown who sent it: whether %s %s its own lock by it, "
         "or %s%s that had been %s, nobody can tell",
         opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holders[it->key->owner].name,
         did, *name ? name : "another one", *name ? ", over whose connection it came, and" : "",
-        is_granted ? "granted it before and had not released it"
-                   : "refused it over the same connection");
+        author->others == OTHERS_REFUSED && !*name ? "refused it in the same process"
+                                                   : "granted it before and had not released it");
+}
+
+/* Is it not proved to be the owner's? Then nobody can tell, and the verdict is unknown. */
+static bool is_in_doubt(const struct telling *it, const struct author *author)
+{
+    return !it->seen->is_guarded && (author->others != NO_OTHER || author->suspect != NOBODY_KNOWN);
 }
 
 static void released_by_owner(struct telling *it, int owner, bool is_named)
@@ -213,9 +218,10 @@ static void deleted(struct telling *it)
     tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
-        watching->outcome->doubtful_releases += author.is_in_doubt && !it->seen->is_guarded;
-        if (author.is_open)
+        if (!author.is_proved && is_in_doubt(it, &author)) {
+            watching->outcome->doubtful_releases++;
             watching->holders[owner].doubt = author_doubt(it, &author, "released");
+        }
     } else if (author.is_refused) {
         tell_event(it, author.holder, EVENT_EXECUTE, OP_RELEASE, RESULT_NONE, always);
     } else {
@@ -267,11 +273,9 @@ static void extended(struct telling *it, enum did did)
         author = holder_author(watching, it->seen->link, it->seen->key);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
     tell_effects(it, did, OP_EXTEND);
-    /* Who holds a lock makes it longer: one that is made shorter is rather not his. */
     const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
-    if (author.suspect != NOBODY_KNOWN || (author.is_suspicious && is_shorter))
+    if (author.holder == it->key->owner && is_in_doubt(it, &author))
         say_open(watching, author_doubt(it, &author, is_shorter ? "shortened" : "extended"));
-    watching->outcome->doubtful_extends += author.is_in_doubt;
     const bool is_own_link = watching->holders[it->key->owner].link == it->seen->link->number;
     if (did == DID_UNEXPIRED && named == NOBODY_KNOWN && author.holder == it->key->owner &&
         !is_own_link) {
@@ -312,6 +316,9 @@ static void rewritten(struct telling *it)
     struct holder *holder = &watching->holders[owner];
     struct key_effect *effect = &it->effects.on[0];
     if (holder_named(watching, it->seen->words, it->seen->key) == NOBODY_KNOWN) {
+        const struct author author = holder_author(watching, it->seen->link, it->seen->key);
+        if (is_in_doubt(it, &author))
+            say_open(watching, author_doubt(it, &author, "renewed"));
         watching->outcome->rewrites++;
         if (!*holder->first_token && holder_is_token(holder->token))
             (void)strcpy(holder->first_token, holder->token);

@@ -272,17 +272,6 @@ static int refused_place(struct watched_run *watching, const struct peer_process
     return give_place(watching, peer);
 }
 
-/* What speaks against the owner without proving anything. */
-static void add_doubts(struct author *author, const struct watched_run *watching,
-                       const struct watched_link *link, int key)
-{
-    const struct watched_key *row = &watching->keys.rows[key];
-    const bool is_refused_over = link->refused == row->granted;
-    const bool is_own = watching->holders[row->owner].link == link->number;
-    author->is_in_doubt = was_refused(row, link->peer.pid) && (is_refused_over || !is_own);
-    author->is_suspicious = is_refused_over && !is_own;
-}
-
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key)
 {
     const struct watched_key *row = &watching->keys.rows[key];
@@ -292,6 +281,8 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
                               *own = &watching->holders[owner].peer;
     const struct others others = others_of(watching, link, key);
     struct author author = {.holder = owner, .suspect = NOBODY_KNOWN};
+    if (link->refused == row->granted || was_refused(row, peer->pid))
+        author.others = OTHERS_REFUSED;
     if (is_elsewhere && others.in_process == 1)
         return (struct author){.holder = others.process_one, .is_proved = true};
     const bool is_refused = is_elsewhere && others.in_process == 0 && was_refused(row, peer->pid) &&
@@ -299,11 +290,10 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
     const int refused = is_refused ? refused_place(watching, peer, key) : NOBODY_KNOWN;
     if (refused != NOBODY_KNOWN)
         return (struct author){.holder = refused, .is_refused = true, .suspect = NOBODY_KNOWN};
-    add_doubts(&author, watching, link, key);
-    if (is_elsewhere && others.in_process == 0)
-        return author;
-    if (watching->holders[owner].link != link->number)
+    const bool is_own_process = peer->pid && own->pid && !is_elsewhere;
+    if (others.count > 0 && !(is_own_process && others.in_process == 0))
+        author.others = OTHERS_GRANTED;
+    if (watching->holders[owner].link != link->number && !(is_elsewhere && others.in_process == 0))
         author.suspect = others.link_one;
-    author.is_open = others.count > 0 && !(peer->pid && own->pid && others.in_process == 0);
     return author;
 }

@@ -215,10 +215,8 @@ struct author {
     bool is_proved;  /* else it is the owner's unless something speaks against it */
     bool is_refused; /* its process was refused the lock that it changed */
     int suspect;     /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
-    bool is_open;    /* it could be that of several who were granted the lock */
-    /* Somebody was refused the lock in a process that it may have come from: anywhere there; over
-     * the very connection, which is not the owner's. */
-    bool is_in_doubt, is_suspicious;
+    /* Who else may have sent it, so that it is not proved to be the owner's. */
+    enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED } others;
 };
 /* Does it come from another process than the key's owner? Pools do not reach so far. */
 bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);

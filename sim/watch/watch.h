@@ -50,10 +50,8 @@ struct watch_outcome {
     int64_t
         plain_deletes; /* of those releases: by DEL or UNLINK, whoever's lock it may have been */
     int64_t rewrites;  /* of a lock's value, by commands that name nobody */
-    /* Of commands without a token, from a process in which others had been refused that lock: they
-     * count as the owner's, and who sent them is not known. */
-    int64_t doubtful_releases, doubtful_extends;
-    int64_t plain; /* changes of watched keys that were not granted as locks */
+    int64_t doubtful_releases; /* that name no token, and may be another's */
+    int64_t plain;             /* changes of watched keys that were not granted as locks */
     char *notes[WATCH_NOTES_MAX];
     int notes_count;
 };
@@ -63,5 +61,9 @@ struct watch_outcome {
 enum fail watch_run(const struct watch_options *options, struct watch_outcome *outcome,
                     struct failure *failure);
 void watch_outcome_free(struct watch_outcome *outcome);
+
+/* Why nothing can be concluded from what was seen, unless it is a violation: the one rule for it,
+ * which the history's head carries ("incomplete"). NULL: it can. */
+const char *watch_outcome_unknown(const struct watch_outcome *outcome);
 
 #endif

@@ -59,6 +59,15 @@ void watch_outcome_free(struct watch_outcome *outcome)
     *outcome = (struct watch_outcome){0};
 }
 
+const char *watch_outcome_unknown(const struct watch_outcome *outcome)
+{
+    if (outcome->was_stopped)
+        return "it was ended by a signal before the command had come to its end";
+    if (outcome->missed || outcome->open)
+        return outcome->missed ? outcome->missed : outcome->open;
+    return outcome->grants ? NULL : "no watched key was granted as a lock";
+}
+
 /* --- from its beginning to its end --- */
 
 static enum fail read_version(struct watched_run *watching, struct failure *failure)
@@ -77,8 +86,7 @@ static void write_head(struct watched_run *watching)
     const int clients = watching->holders_count ? watching->holders_count : 1;
     for (int i = 0; i < watching->holders_count; i++)
         holder_settle(watching, &watching->holders[i]);
-    const char *why =
-        watching->outcome->missed ? watching->outcome->missed : watching->outcome->open;
+    const char *why = watch_outcome_unknown(watching->outcome);
     struct history_head head = {.scenario = "watch",
                                 .world = "redis",
                                 .clients = clients,
