@@ -58,3 +58,26 @@ def test_a_transaction_is_for_real_servers(picklock, tmp_path):
                      f"steps:\n  - A acquires\n  - B acquires\n  - A releases\nexpect:\n  {scheme}: {{ lease-exclusion: holds }}\n")
     real, simulated = (picklock("run", story, "--on", world, "--json", "-") for world in ("redis", "sim"))
     assert rows(real)[scheme]["verdict"] == "holds" and rows(simulated)[scheme]["verdict"] == "unknown", (real, simulated)
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--slot-move", "1%"], "--slot-move: there is no slot that could move: it wants --cluster"),
+    (["--cluster", "--silence", "1%"], "--silence: of a cluster only the slot is struck"),
+    (["--cluster", "--servers", "3"], "--servers does not go with --cluster"),
+    (["--cluster", "--real-time"], "--real-time does not go with --cluster"),
+    (["--cluster", "--server-drift", "1%"], "--server-drift does not go with --cluster"),
+    (["--cluster", "--redis", "redis://127.0.0.1:1"], "--redis does not go with --cluster"),
+    (["--cluster", "--worker", "true"], "--cluster does not go with --worker"),
+])
+def test_what_does_not_go_with_stress_on_a_cluster(picklock, options, words):
+    ran = picklock("stress", "--duration", "1s", *options)
+    assert ran.status == 64 and words in ran.err, ran
+
+
+def test_stress_on_a_cluster_tells_moves_and_redirections(picklock):
+    """A quorum is not applicable to one."""
+    ran = picklock("stress", "--cluster", "--slot-move", "2%", "--slot-move-time", "5ms", "--duration", "500ms", "--clients", "10",
+                   "--lease", "20s", "--timeout", "20s", "--scheme", "set-nx-px-cad,redlock", "--no-faults", "--json", "-")
+    assert rows(ran)["redlock"]["verdict"] == "not_applicable", ran
+    assert rows(ran)["set-nx-px-cad"]["verdict"] in ("holds", "unknown"), ran
+    assert "set-nx-px-cad ran on the three masters of a Redis Cluster" in json.dumps(ran.json["notes"]), ran

@@ -28,7 +28,7 @@ struct options {
     const char *scheme, *shard, *duration;
     struct run_choices choices;
     int64_t clients, locks, servers, seed, piece_mb;
-    int no_faults, keep_history, until_violation, is_direct;
+    int no_faults, keep_history, until_violation, is_direct, is_cluster;
     struct output output;
 };
 
@@ -60,6 +60,7 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--delay-past-lease", options->stress.delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
                   {"--direct", options->is_direct},
+                  {"--cluster", options->is_cluster},
                   {"--shard", options->shard}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
@@ -104,6 +105,26 @@ static enum fail check_direct(struct options *options, struct failure *failure)
                            option);
     stress->is_direct = true;
     stress->delay_ppm = stress->lose_reply_ppm = stress->lose_request_ppm = 0;
+    return FAIL_NONE;
+}
+
+/* Its masters are ours, three, and one server to clients; their clocks stand still together while
+ * keys move. */
+static enum fail check_cluster(struct options *options, struct failure *failure)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } others[] = {{"--servers", options->servers},
+                  {"--redis", options->choices.redis},
+                  {"--real-time", options->choices.real_time},
+                  {"--server-drift", options->stress.server_drift_ppm}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].is_given)
+            return failure_set(failure, FAIL_INPUT, "%s does not go with --cluster",
+                               others[i].name);
+    options->stress.is_cluster = true;
+    options->servers = MASTERS;
     return FAIL_NONE;
 }
 
@@ -160,6 +181,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
         {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
         {"--direct", OPTION_FLAG, &options->is_direct, 0, 0},
+        {"--cluster", OPTION_FLAG, &options->is_cluster, 0, 0},
         {"--real-time", OPTION_FLAG, &options->choices.real_time, 0, 0},
         {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
         {"--think", OPTION_LENGTHS, &options->think, 0, hour_us},
@@ -184,6 +206,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
     if (options->choices.worker && check_worker(options, failure))
         return FAIL_INPUT;
     if (options->is_direct && check_direct(options, failure))
+        return FAIL_INPUT;
+    if (options->is_cluster && check_cluster(options, failure))
         return FAIL_INPUT;
     if (options->piece_mb && !options->keep_history)
         return failure_set(failure, FAIL_INPUT, "--history-rotate goes with --history");

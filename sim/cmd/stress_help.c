@@ -13,6 +13,8 @@ const char cmd_stress_help[] =
     "                         1 to 1000 (default 10)\n"
     "  --locks N              number of locks that they share (default: one for 25 clients)\n"
     "  --servers N            number of servers, 1 to 7 (default 1; 5 for quorums)\n"
+    "  --cluster              three masters of a Redis Cluster, which are one server to clients:\n"
+    "                         they follow MOVED and ASK, at most 5 times a command\n"
     "  --duration TIME        time for each scheme (default 10s); 0: until SIGINT or SIGTERM\n"
     "  --until-violation      end behind the first violation that counts as a failure\n"
     "  --heal TIME            so long behind that without faults; clients ask on, and must be\n"

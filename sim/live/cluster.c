@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     SLOTS = 16384,
@@ -46,6 +47,7 @@ static enum fail wait_until(struct servers *servers, look_at_cluster *look, cons
     enum fail fail = look(servers, context, &is_so, failure);
     while (!fail && !is_so) {
         (void)uv_run(servers->loop, UV_RUN_ONCE);
+        servers_meanwhile(servers);
         if (passing == TIME_PASSES)
             let_time_pass(servers);
         fail = servers_check(servers, failure);
@@ -60,6 +62,13 @@ static enum fail wait_until(struct servers *servers, look_at_cluster *look, cons
 }
 
 /* --- formed --- */
+
+static int64_t wall_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
 
 static enum fail start_node(struct servers *servers, int row, struct failure *failure)
 {
@@ -182,16 +191,29 @@ static enum fail introduce_all(struct servers *servers, const char *key, struct 
     return fail ? fail : wait_until(servers, have_formed, NULL, TIME_PASSES, "formed", failure);
 }
 
+void cluster_stop_clocks(struct servers *servers)
+{
+    const int64_t now_us = wall_us();
+    for (int row = 0; row < CLUSTER_MASTERS && servers->steering == BENT_TIME; row++)
+        clock_freeze_at(node_of(servers, row)->clock, now_us);
+}
+
+void cluster_let_clocks_run(struct servers *servers)
+{
+    for (int row = 0; row < CLUSTER_MASTERS && servers->steering == BENT_TIME; row++)
+        clock_let_run(node_of(servers, row)->clock);
+}
+
 static enum fail prove_clocks(struct servers *servers, struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
-    servers_set_clock(servers, 0);
-    for (int row = 0; row < CLUSTER_MASTERS && !fail; row++) {
-        if (servers->steering == BENT_TIME)
-            clock_let_run(node_of(servers, row)->clock);
-        else
-            fail = servers_prove_clock(servers, row, failure);
+    if (servers->steering == BENT_TIME) {
+        cluster_let_clocks_run(servers);
+        return FAIL_NONE;
     }
+    servers_set_clock(servers, 0);
+    for (int row = 0; row < CLUSTER_MASTERS && !fail; row++)
+        fail = servers_prove_clock(servers, row, failure);
     return fail;
 }
 
@@ -209,6 +231,8 @@ enum fail cluster_prepare(struct servers *servers, const char *key, struct failu
             fail = of_node(row, failure);
     servers->cluster.importer = -1;
     servers->cluster.moved = servers->cluster.asked = 0;
+    if (!fail)
+        cluster_stop_clocks(servers);
     if (!fail)
         fail = introduce_all(servers, key, failure);
     if (!fail)
@@ -289,6 +313,29 @@ enum fail cluster_owner(struct servers *servers, const char *key, int *row, stru
         return fail;
     return failure_set(failure, FAIL_UNKNOWN, "the nodes do not agree whose the slot of %s is",
                        key);
+}
+
+redisReply *cluster_get(struct servers *servers, const char *key, struct failure *failure)
+{
+    int row;
+    if (cluster_owner(servers, key, &row, failure))
+        return NULL;
+    for (int asked = 0; asked < 2; asked++) {
+        redisReply *reply = redisCommand(node_of(servers, row)->control, "GET %s", key);
+        if (!reply ||
+            (reply->type == REDIS_REPLY_ERROR &&
+             (cluster_read_redirect(servers, reply->str, &row) != REDIRECT_ASK || row < 0))) {
+            freeReplyObject(reply);
+            break;
+        }
+        if (reply->type != REDIS_REPLY_ERROR)
+            return reply;
+        freeReplyObject(reply);
+        if (control_do(node_of(servers, row)->control, failure, "ASKING"))
+            return NULL;
+    }
+    (void)failure_set(failure, FAIL_UNAVAILABLE, "the masters do not say what %s holds", key);
+    return NULL;
 }
 
 struct ownership {

@@ -26,8 +26,9 @@ enum fail cluster_owner(struct servers *servers, const char *key, int *row,
 enum fail cluster_begin_move(struct servers *servers, const char *key, int row,
                              struct failure *failure);
 
-/* MIGRATE of all keys of the slot, at least one. */
-enum fail cluster_move_keys(struct servers *servers, const char *key, int row,
+/* MIGRATE of all keys of the slot; moved: so many. Clocks that run stand still meanwhile, so what
+ * is left of a lease is the same at row, to the millisecond. */
+enum fail cluster_move_keys(struct servers *servers, const char *key, int row, int64_t *moved,
                             struct failure *failure);
 
 /* Which keys are still where they were when the move ends: none; or some, which the old owner then
@@ -45,9 +46,16 @@ enum fail cluster_take_slot(struct servers *servers, const char *key, int row,
 
 /* --- redirections: what an error reply tells a client --- */
 
+/* A command is sent on so often at most. */
+enum { FOLLOWS_MAX = 5 };
+
 enum redirect_kind { REDIRECT_NONE, REDIRECT_MOVED, REDIRECT_ASK };
 
 /* "MOVED 15495 127.0.0.1:6379", "ASK ..". *row: the server at that address; -1: none of ours. */
 enum redirect_kind cluster_read_redirect(const struct servers *servers, const char *text, int *row);
+
+/* What key holds, when no client is left: wherever it is, also while its slot moves. Freed with
+ * freeReplyObject(); NULL: why not. */
+redisReply *cluster_get(struct servers *servers, const char *key, struct failure *failure);
 
 #endif

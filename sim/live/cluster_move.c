@@ -93,54 +93,81 @@ static enum fail read_begun(struct servers *servers, const char *key, int row,
     return read_move(servers, key, row, move, failure);
 }
 
-static enum fail migrate(struct servers *servers, const struct slot_move *move, const char *key,
-                         struct failure *failure)
+/* moved counts it, unless its time has come: then it goes nowhere. */
+static enum fail migrate(struct servers *servers, const struct slot_move *move, redisReply *key,
+                         int64_t *moved, struct failure *failure)
 {
-    return control_do(node_of(servers, move->from)->control, failure,
-                      "MIGRATE 127.0.0.1 %d %s 0 %d", node_of(servers, move->to)->port, key,
-                      MIGRATE_MS)
-               ? of_node(move->from, failure)
-               : FAIL_NONE;
+    redisReply *reply =
+        control_ask(node_of(servers, move->from)->control, failure, "MIGRATE 127.0.0.1 %d %s 0 %d",
+                    node_of(servers, move->to)->port, key->str, MIGRATE_MS);
+    if (!reply)
+        return of_node(move->from, failure);
+    const bool has_moved = reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0;
+    freeReplyObject(reply);
+    if (!has_moved)
+        key->str[0] = '\0';
+    *moved += has_moved;
+    return FAIL_NONE;
 }
 
-/* All are gone here, and so many more are there. */
-static enum fail prove_migrated(struct servers *servers, const struct slot_move *move, int64_t were,
-                                int64_t moved, struct failure *failure)
+static redisReply *keys_of(struct servers *servers, int row, int64_t slot, struct failure *failure)
 {
+    redisReply *keys = control_ask(node_of(servers, row)->control, failure,
+                                   "CLUSTER GETKEYSINSLOT %" PRId64 " %d", slot, KEYS_MAX);
+    if (keys && keys->type == REDIS_REPLY_ARRAY)
+        return keys;
+    if (keys)
+        (void)failure_set(failure, FAIL_UNAVAILABLE, "it does not name the keys of a slot");
+    freeReplyObject(keys);
+    (void)of_node(row, failure);
+    return NULL;
+}
+
+static bool has_key(const redisReply *keys, const char *key)
+{
+    for (size_t i = 0; i < keys->elements; i++)
+        if (strcmp(keys->element[i]->str, key) == 0)
+            return true;
+    return false;
+}
+
+/* All are gone here, and those that moved are there. */
+static enum fail prove_migrated(struct servers *servers, const struct slot_move *move,
+                                const redisReply *keys, int64_t moved, struct failure *failure)
+{
+    int64_t there = 0;
     const int64_t left = count_keys(servers, move->from, move->slot, failure);
-    const int64_t there = left < 0 ? left : count_keys(servers, move->to, move->slot, failure);
-    if (there < 0)
+    redisReply *arrived = left < 0 ? NULL : keys_of(servers, move->to, move->slot, failure);
+    if (!arrived)
         return failure_wrap(failure, "the cluster");
-    if (left == 0 && there == were + moved)
+    for (size_t i = 0; i < keys->elements; i++)
+        there += keys->element[i]->str[0] && has_key(arrived, keys->element[i]->str);
+    freeReplyObject(arrived);
+    if (left == 0 && there == moved)
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,
                        "%" PRId64 " keys were to move, and the old owner has %" PRId64
-                       ", the new one %" PRId64,
+                       " keys of the slot, the new one %" PRId64 " of these",
                        moved, left, there);
 }
 
-enum fail cluster_move_keys(struct servers *servers, const char *key, int row,
+enum fail cluster_move_keys(struct servers *servers, const char *key, int row, int64_t *moved,
                             struct failure *failure)
 {
     struct slot_move move;
-    enum fail fail = read_begun(servers, key, row, &move, failure);
-    if (fail)
-        return fail;
-    const int64_t were = count_keys(servers, row, move.slot, failure);
-    redisReply *keys =
-        were < 0 ? NULL
-                 : control_ask(node_of(servers, move.from)->control, failure,
-                               "CLUSTER GETKEYSINSLOT %" PRId64 " %d", move.slot, KEYS_MAX);
-    if (!keys)
-        return of_node(move.from, failure);
-    const int64_t moved = keys->type == REDIS_REPLY_ARRAY ? (int64_t)keys->elements : 0;
-    for (size_t i = 0; i < (size_t)moved && !fail; i++)
-        fail = migrate(servers, &move, keys->element[i]->str, failure);
+    *moved = 0;
+    if (read_begun(servers, key, row, &move, failure))
+        return failure->code;
+    cluster_stop_clocks(servers);
+    redisReply *keys = keys_of(servers, move.from, move.slot, failure);
+    enum fail fail = keys ? FAIL_NONE : FAIL_UNAVAILABLE;
+    for (size_t i = 0; !fail && i < keys->elements; i++)
+        fail = migrate(servers, &move, keys->element[i], moved, failure);
+    if (!fail)
+        fail = prove_migrated(servers, &move, keys, *moved, failure);
+    cluster_let_clocks_run(servers);
     freeReplyObject(keys);
-    if (!fail && moved == 0)
-        fail = failure_set(failure, FAIL_UNKNOWN, "server %d has no key of the slot to move",
-                           move.from + 1);
-    return fail ? fail : prove_migrated(servers, &move, were, moved, failure);
+    return fail;
 }
 
 static enum fail give_slot(struct servers *servers, int teller, int64_t slot, int row,

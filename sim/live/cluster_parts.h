@@ -14,6 +14,10 @@ static inline enum fail of_node(int row, struct failure *failure)
     return failure_wrap(failure, "server %d", row + 1);
 }
 
+/* Of clocks that run: they stand still, all at one instant, and go on from where they would be. */
+void cluster_stop_clocks(struct servers *servers);
+void cluster_let_clocks_run(struct servers *servers);
+
 /* The slot of key (borrowed), as that row says; below 0: it does not answer. */
 int64_t cluster_slot(struct servers *servers, int row, const char *key, struct failure *failure);
 

@@ -111,8 +111,9 @@ struct connection {
     uint64_t sent;             /* bytes, on a direct connection */
     struct exchange *first, *last, *arriving;
     struct exchange *in_hook;
-    bool is_cut;  /* by us: nobody is told */
-    bool is_left; /* its client gave up on something on it: it ends when nothing is on it */
+    bool is_cut;      /* by us: nobody is told */
+    bool is_watching; /* keys, for a transaction: whoever uses it says so */
+    bool is_left;     /* its client gave up on something on it: it ends when nothing is on it */
     bool poll_is_open, is_opened, is_told;
     bool was_refused; /* nobody listened there: ECONNREFUSED */
     bool is_greeted;  /* the server has answered on it: wire_greet() */

@@ -198,18 +198,16 @@ static int64_t epoch_us(const struct directed *directed)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* All keys of a lock have one slot in a cluster: what stands between braces decides. */
 static enum fail prepare(struct live *live, const struct run *run, char prefix[KEY_PREFIX_MAX],
                          struct failure *failure)
 {
-    char of_lock[KEY_PREFIX_MAX], key[KEY_PREFIX_MAX + 16];
+    char key[KEY_PREFIX_MAX + 16];
     live_lock_prefix(live, 0, prefix);
     if (!run->is_cluster)
         return live_prepare(live, run->servers, run->has_replica, 1, &connection_events, failure);
-    memcpy(of_lock, prefix, sizeof of_lock);
-    (void)snprintf(prefix, KEY_PREFIX_MAX, "{%.*s}:", KEY_PREFIX_MAX - 4, of_lock);
+    live_cluster_prefix(live, 0, prefix);
     (void)snprintf(key, sizeof key, "%s%s", prefix, key_name(KEY_LOCK));
-    return live_prepare_cluster(live, key, &connection_events, failure);
+    return live_prepare_cluster(live, key, 1, &connection_events, failure);
 }
 
 enum fail world_live_new(struct world **world, struct live *live, const struct run *run,

@@ -52,8 +52,6 @@ int64_t directed_now_us(const struct backend *backend, int64_t now_us);
 enum fail directed_pass_time(struct backend *backend, int64_t amount_us, struct failure *failure);
 
 /* --- directed_cluster.c --- */
-/* How often a client follows MOVED and ASK for one command; then it is lost. */
-enum { FOLLOWS_MAX = 5 };
 /* The connection that the client sends it on now, made where there is none. */
 enum fail directed_connect(struct directed *directed, const struct message *message,
                            struct connection **connection, struct failure *failure);

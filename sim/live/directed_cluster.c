@@ -145,6 +145,18 @@ static void leave_dead(struct directed *directed, int next)
     }
 }
 
+/* None to move: nothing would be shown by it. */
+static enum fail move_keys(struct servers *servers, const char *key, int server,
+                           struct failure *failure)
+{
+    int64_t moved;
+    enum fail fail = cluster_move_keys(servers, key, server, &moved, failure);
+    return fail || moved
+               ? fail
+               : failure_set(failure, FAIL_UNKNOWN,
+                             "the slot has no key that could move to server %d", server + 1);
+}
+
 enum fail directed_slot(struct backend *backend, enum choice_kind kind, int server,
                         struct failure *failure)
 {
@@ -156,7 +168,7 @@ enum fail directed_slot(struct backend *backend, enum choice_kind kind, int serv
     if (kind == CHOICE_SLOT_BEGIN)
         return cluster_begin_move(servers, key, server, failure);
     if (kind == CHOICE_SLOT_KEYS)
-        return cluster_move_keys(servers, key, server, failure);
+        return move_keys(servers, key, server, failure);
     if (kind != CHOICE_SLOT_TAKEN)
         return cluster_end_move(servers, key, server,
                                 kind == CHOICE_SLOT_END ? NONE_LEFT_BEHIND : KEYS_LEFT_BEHIND,

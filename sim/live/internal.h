@@ -27,7 +27,7 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
                        const struct connection_events *events, struct failure *failure);
 
 /* The same for the masters of a Redis Cluster, the first of which has the slot of key. */
-enum fail live_prepare_cluster(struct live *live, const char *key,
+enum fail live_prepare_cluster(struct live *live, const char *key, int locks,
                                const struct connection_events *events, struct failure *failure);
 
 /* After a run: all connections must be cut. Waits for their end, and deletes our keys from a server
@@ -39,6 +39,9 @@ void live_wait_for_connections(struct live *live);
 
 /* The prefix of a lock's keys: prefix of at least KEY_PREFIX_MAX bytes. */
 void live_lock_prefix(const struct live *live, int lock, char *prefix);
+/* The same in a cluster, where all keys of a lock have one slot: what stands between braces
+ * decides. */
+void live_cluster_prefix(const struct live *live, int lock, char *prefix);
 
 /* After a server was replaced: new connections go to the new one. */
 void live_follow_server(struct live *live, int server);

@@ -40,7 +40,7 @@ static void lane_send_unsent(struct load_client *load_client, int server, enum l
     struct load_request *request = load_client->requests;
     while (request) {
         struct load_request *next = request->next;
-        if (request->place == PLACE_UNSENT && request->server == server && request->lane == lane)
+        if (request->place == PLACE_UNSENT && request->node == server && request->lane == lane)
             load_request_go(request);
         request = next;
     }
@@ -107,7 +107,7 @@ void lane_end(struct load_client *load_client, struct connection *connection,
             load_request_free(request);
         if (is_told)
             load_client_told(load_client, &gone, is_struck ? kind : MOMENT_LOST, NULL);
-        lane_send_unsent(load_client, gone.server, gone.lane);
+        lane_send_unsent(load_client, gone.node, gone.lane);
     }
 }
 
@@ -128,7 +128,7 @@ static struct connection *connection_to(const struct load_client *load_client, i
             return load_client->connections[server][lane];
     for (const struct load_request *request = load_client->requests; request;
          request = request->next)
-        if (request->connection && request->server == server)
+        if (request->connection && request->node == server)
             return request->connection;
     return NULL;
 }

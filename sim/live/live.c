@@ -167,15 +167,23 @@ enum fail live_prepare(struct live *live, int servers, bool has_replica, int loc
     return stand_before(live, servers, events, failure);
 }
 
-enum fail live_prepare_cluster(struct live *live, const char *key,
+enum fail live_prepare_cluster(struct live *live, const char *key, int locks,
                                const struct connection_events *events, struct failure *failure)
 {
-    assert(!live->is_busy);
-    servers_expect_locks(&live->servers, 1);
+    assert(!live->is_busy && locks > 0 && locks <= LOCKS_MAX);
+    servers_expect_locks(&live->servers, locks);
     if (cluster_prepare(&live->servers, key, failure))
         return failure->code;
     return stand_before(live, CLUSTER_MASTERS, events, failure);
 }
+
+void live_cluster_prefix(const struct live *live, int lock, char *prefix)
+{
+    char of_lock[KEY_PREFIX_MAX];
+    live_lock_prefix(live, lock, of_lock);
+    (void)snprintf(prefix, KEY_PREFIX_MAX, "{%.*s}:", KEY_PREFIX_MAX - 4, of_lock);
+}
+
 void live_lock_prefix(const struct live *live, int lock, char *prefix)
 {
     (void)snprintf(prefix, KEY_PREFIX_MAX, "%.40s%d:", live->prefix, lock);

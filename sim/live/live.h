@@ -102,6 +102,7 @@ struct stress_options {
     /* Called about once a second (may be NULL). */
     void (*progress)(void *context, const struct stress_progress *progress);
     void *progress_context;
+    bool is_cluster;      /* servers: the masters of a Redis Cluster, and one server to clients */
     bool is_direct;       /* without the proxy: no rate of a fault that is the network's */
     bool until_violation; /* the run may end behind the first that counts as a failure */
     /* Has enough been seen, so that the run may end? Asked ten times a second (may be NULL). */
@@ -148,6 +149,7 @@ struct stress_outcome {
     struct failure doubt;
     int64_t struck[STRUCK_COUNT]; /* so often */
     int64_t connections_refused;
+    int64_t moved, asked;   /* redirections that clients followed, of a cluster */
     bool was_one_at_a_time; /* so many commands were with a server: it does not tell its order */
 };
 

@@ -62,10 +62,16 @@ void outages_end(struct stress *stress)
 {
     for (int i = 0; i < stress->options->servers; i++) {
         struct queue *queue = &stress->queues[i];
+        if (queue->later && load_strike_must_end(queue->later)) {
+            if (timer_is_set(&queue->outage.timer))
+                stress_timer(stress, &queue->outage, 0);
+            continue;
+        }
         queue->due = SERVER_STRIKE_NONE;
         if (queue->later)
             timers_remove(&stress->timers, &queue->outage.timer);
         queue->later = SERVER_STRIKE_NONE;
+        queue->parts = 0;
         if (queue->reach == REACH_OPEN || queue->is_striking)
             continue;
         timers_remove(&stress->timers, &queue->outage.timer);
@@ -103,7 +109,7 @@ static void reset_all(const struct queue *queue)
         lanes_reset(&queue->stress->load_clients[i], queue->server);
 }
 
-/* The second part of one that has two: as soon as nothing is with the server. */
+/* The next part of one that has several: as soon as nothing is with the server. */
 static void comes_later(struct load_timer *timer)
 {
     struct queue *queue = timer->owner;
@@ -114,7 +120,7 @@ static void comes_later(struct load_timer *timer)
 static void wait_for_end(struct queue *queue, void (*end)(struct load_timer *))
 {
     queue->outage.rings = end;
-    stress_timer(queue->stress, &queue->outage, queue->due_us);
+    stress_timer(queue->stress, &queue->outage, queue->stress->is_healing ? 0 : queue->due_us);
 }
 
 /* Told only when it is shown that it has struck. How far it is within reach behind that. */
@@ -122,7 +128,7 @@ static enum server_reach strike(struct queue *queue, enum server_strike due)
 {
     const struct server_strike_row *row = &server_strike_rows[due];
     const enum fault fault = choice_fault(row->choice);
-    const bool is_first = load_strike_is_first(queue, due);
+    const bool is_last = load_strike_is_last(queue, due);
     struct stress *stress = queue->stress;
     struct failure why;
     bool is_struck = true;
@@ -132,7 +138,8 @@ static enum server_reach strike(struct queue *queue, enum server_strike due)
     else if (fail)
         stress->failure = why;
     queue->is_going = false;
-    queue->later = fail || !is_first ? SERVER_STRIKE_NONE : due;
+    queue->later = fail || is_last ? SERVER_STRIKE_NONE : due;
+    queue->parts = queue->later ? queue->parts + 1 : 0;
     if (queue->later && is_struck)
         wait_for_end(queue, comes_later);
     if (fail || !is_struck || queue->later)

@@ -146,16 +146,10 @@ static void delay_after_ends(struct load_timer *timer)
     exchange_deliver(request->exchange);
 }
 
-static bool is_past_lease(const struct load_request *request)
-{
-    return request->strike == STRIKE_PAST_LEASE_BEFORE ||
-           request->strike == STRIKE_PAST_LEASE_AFTER;
-}
-
 static void load_request_delayed(struct load_request *request, void (*then)(struct load_timer *))
 {
     struct stress *stress = stress_of(request);
-    stress->struck[is_past_lease(request) ? STRUCK_PAST_LEASE : STRUCK_DELAY]++;
+    stress->struck[load_request_is_past_lease(request) ? STRUCK_PAST_LEASE : STRUCK_DELAY]++;
     load_request_fault(request, FAULT_DELAY, request->delay_us);
     request->delay.rings = then;
     stress_timer(stress, &request->delay, request->delay_us);
@@ -201,6 +195,19 @@ static void late_one_executed(struct load_request *request)
         connection_cut(connection);
 }
 
+/* The master is not the one: its client hears where to go. What was drawn for before it went has
+ * struck, and what is to strike behind it does so where it is executed. */
+static void sent_on(struct load_request *request)
+{
+    if (request->strike == STRIKE_SERVER || request->strike == STRIKE_DELAY_BEFORE ||
+        request->strike == STRIKE_PAST_LEASE_BEFORE)
+        request->strike = STRIKE_NONE;
+    if (request->is_abandoned)
+        late_one_executed(request);
+    else
+        exchange_deliver(request->exchange);
+}
+
 /* It has executed, after all that has been concluded of that server. */
 static void conclude(struct load_request *request)
 {
@@ -210,6 +217,11 @@ static void conclude(struct load_request *request)
     assert(request->place == PLACE_RUNNING && queue->running > 0);
     queue->running--;
     request->place = PLACE_ANSWERED;
+    if (load_cluster_redirects(request)) {
+        sent_on(request);
+        return;
+    }
+    load_cluster_note_watch(request);
     struct event event = load_request_event(request, EVENT_EXECUTE);
     const int64_t from_us =
         exchange->read_us > exchange->released_us ? exchange->read_us : exchange->released_us;
@@ -290,11 +302,15 @@ static void late_one_heard(struct load_request *request)
     const struct load_request gone = *request;
     load_request_free(request);
     exchange_let_go(gone.exchange);
-    lane_settle(gone.load_client, gone.connection, gone.server, gone.lane);
+    lane_settle(gone.load_client, gone.connection, gone.node, gone.lane);
 }
 
 static void load_request_delivered(struct load_request *request)
 {
+    if (request->redirect) {
+        load_cluster_follow(request);
+        return;
+    }
     struct load_client *load_client = request->load_client;
     struct exchange *exchange = request->exchange;
     const struct load_request gone = *request;
@@ -304,7 +320,7 @@ static void load_request_delivered(struct load_request *request)
     stress_write(load_client->stress, &event);
     load_request_free(request);
     exchange_let_go(exchange);
-    lane_settle(load_client, gone.connection, gone.server, gone.lane);
+    lane_settle(load_client, gone.connection, gone.node, gone.lane);
     load_client_told(load_client, &gone, MOMENT_REPLY, &reply);
 }
 
@@ -318,7 +334,8 @@ static bool is_overdue(const struct load_request *request)
 
 static bool stalls_in_release(const struct load_request *request)
 {
-    return request->op == OP_RELEASE && load_client_stalls_releasing(request->load_client);
+    return request->op == OP_RELEASE && !request->redirect &&
+           load_client_stalls_releasing(request->load_client);
 }
 
 static void delivered(struct exchange *exchange)
@@ -385,59 +402,14 @@ const struct connection_events stress_connection_events = {
 
 /* --- sending --- */
 
-/* Of the strikes that are drawn for a server: the one that part, of a million, falls on. */
-static void draw_server_strike(struct load_request *request, uint64_t part)
-{
-    const struct stress_options *options = stress_of(request)->options;
-    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++) {
-        const uint64_t ppm = server_strike_ppm(options, (enum server_strike)i);
-        if (part < ppm) {
-            request->strike = STRIKE_SERVER;
-            request->server_strike = (enum server_strike)i;
-            return;
-        }
-        part -= ppm;
-    }
-}
-
-static void draw_strike(struct load_request *request)
-{
-    const struct stress *stress = stress_of(request);
-    const struct stress_options *options = stress->options;
-    uint64_t drawn = stress_draw(stress, request->load_client->number, DRAW_COMMAND,
-                                 request->load_client->commands++);
-    if (stress->is_healing)
-        return;
-    uint64_t part = drawn % 1000000;
-    const uint64_t lost = options->lose_request_ppm;
-    const uint64_t reply = lost + options->lose_reply_ppm;
-    const uint64_t delay = reply + options->delay_ppm;
-    const uint64_t late = delay + options->delay_past_lease_ppm;
-    if (part < lost)
-        request->strike = STRIKE_REQUEST;
-    else if (part < reply)
-        request->strike = STRIKE_REPLY;
-    else if (part < delay)
-        request->strike = drawn >> 63 ? STRIKE_DELAY_BEFORE : STRIKE_DELAY_AFTER;
-    else if (part < late)
-        request->strike = drawn >> 63 ? STRIKE_PAST_LEASE_BEFORE : STRIKE_PAST_LEASE_AFTER;
-    else
-        draw_server_strike(request, part - late);
-    const bool is_server = request->strike == STRIKE_SERVER;
-    request->delay_us =
-        stress_spread(drawn >> 20, is_server ? server_strike_us(options, request->server_strike)
-                                             : options->delay_us);
-    if (is_past_lease(request))
-        request->delay_us = options->lease_us + stress_spread(drawn >> 20, options->lease_us / 2);
-}
-
 /* Now, or when a connection is free. What cannot be sent at all ends the run: it is in
  * stress->failure. */
 void load_request_go(struct load_request *request)
 {
+    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
     struct load_client *load_client = request->load_client;
     struct stress *stress = load_client->stress;
-    struct connection **connection = &load_client->connections[request->server][request->lane];
+    struct connection **connection = &load_client->connections[request->node][request->lane];
     request->place = PLACE_UNSENT;
     timers_remove(&stress->timers, &request->delay.timer);
     /* A new connection, where there is room for one; else it waits until the one that was left
@@ -450,13 +422,21 @@ void load_request_go(struct load_request *request)
         stress_timer(stress, &request->delay, RETRY_US);
         return;
     }
+    if (request->is_asking && *connection && (*connection)->first) {
+        stress_timer(stress, &request->delay,
+                     RETRY_US); /* it goes behind ASKING, and nothing else */
+        return;
+    }
     request->place = PLACE_UNDERWAY;
     struct event event = load_request_event(request, EVENT_SEND);
-    stress_write(stress, &event);
-    if (!*connection && connection_new(connection, &stress->live->endpoints[request->server],
+    if (!request->followed)
+        stress_write(stress, &event);
+    if (!*connection && connection_new(connection, &stress->live->endpoints[request->node],
                                        load_client, &stress->failure))
         return;
     request->connection = *connection;
+    if (request->is_asking)
+        connection_pass(*connection, asking, sizeof asking - 1);
     if (stress->options->is_direct)
         came(request);
     else
@@ -476,6 +456,7 @@ void load_request_send(struct load_client *load_client, const struct request *wa
     struct load_request *request = memory_new(1, sizeof *request);
     *request = (struct load_request){.load_client = load_client,
                                      .server = wanted->server,
+                                     .node = load_cluster_node(load_client, wanted->server),
                                      .lane = wanted->lane,
                                      .op = wanted->op,
                                      .command = wanted->command,
@@ -490,7 +471,7 @@ void load_request_send(struct load_client *load_client, const struct request *wa
         load_client->has_stalled_releasing = false;
         stress->struck[STRUCK_IN_RELEASE]++;
     }
-    draw_strike(request);
+    load_request_draw(request);
     request->timeout = (struct load_timer){.rings = timed_out, .owner = request};
     request->delay = (struct load_timer){.rings = try_again, .owner = request};
     stress_timer(stress, &request->timeout, stress->options->timeout_us);

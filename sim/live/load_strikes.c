@@ -17,6 +17,12 @@ static void tell(const struct queue *queue, enum fault fault, int64_t amount_us)
     outage_tell(queue->stress, queue->server, queue->lock, fault, amount_us);
 }
 
+/* The masters of a cluster are one server to clients: the event names that which gets the slot. */
+static void tell_of_master(const struct queue *queue, enum fault fault, int master)
+{
+    outage_tell(queue->stress, master, queue->lock, fault, 0);
+}
+
 /* --- what each does, and is told as; FAIL_UNKNOWN: it has not struck --- */
 
 typedef enum fail do_to_server(struct servers *servers, int server, struct failure *failure);
@@ -198,33 +204,86 @@ static enum fail evicts(struct queue *queue, bool *is_struck, struct failure *fa
     return fail;
 }
 
+/* --- the slot of a lock moves, in three parts: begun, its keys sent, and whose it is --- */
+
+static enum fail begins_move(struct queue *queue, bool *is_struck, struct failure *failure)
+{
+    char key[LOCK_KEY_MAX];
+    int owner;
+    (void)is_struck;
+    load_cluster_key(queue->stress, queue->lock, key);
+    if (cluster_owner(servers_of(queue), key, &owner, failure))
+        return failure->code;
+    const int to = (owner + 1 + (int)(queue->due_us % 2)) % CLUSTER_MASTERS;
+    if (cluster_begin_move(servers_of(queue), key, to, failure))
+        return failure->code;
+    tell_of_master(queue, FAULT_SLOT_BEGIN, to);
+    return FAIL_NONE;
+}
+
+/* There may be none: they came to be at the other master meanwhile. */
+static enum fail moves_keys(struct queue *queue, bool *is_struck, struct failure *failure)
+{
+    const int to = servers_of(queue)->cluster.importer;
+    char key[LOCK_KEY_MAX];
+    int64_t moved;
+    (void)is_struck;
+    load_cluster_key(queue->stress, queue->lock, key);
+    if (cluster_move_keys(servers_of(queue), key, to, &moved, failure))
+        return failure->code;
+    tell_of_master(queue, FAULT_SLOT_KEYS, to);
+    return FAIL_NONE;
+}
+
+static enum fail ends_move(struct queue *queue, bool *is_struck, struct failure *failure)
+{
+    const int to = servers_of(queue)->cluster.importer;
+    char key[LOCK_KEY_MAX];
+    (void)is_struck;
+    load_cluster_key(queue->stress, queue->lock, key);
+    if (cluster_end_move(servers_of(queue), key, to, NONE_LEFT_BEHIND, failure))
+        return failure->code;
+    tell_of_master(queue, FAULT_SLOT_END, to);
+    return FAIL_NONE;
+}
+
 /* --- the table --- */
 
 typedef enum fail strike_server(struct queue *queue, bool *is_struck, struct failure *failure);
 
+enum { PARTS_MAX = 3 };
+
 static const struct {
-    strike_server *strike, *before; /* before: a first part, some time ahead; NULL: none */
-    enum server_reach reach;        /* open: nothing goes on */
+    strike_server *parts[PARTS_MAX]; /* one after the other, some time apart */
+    enum server_reach reach;         /* open: nothing goes on */
 } rows[SERVER_STRIKE_COUNT] = {
-    [SERVER_STRIKE_SILENCE] = {.strike = falls_silent, .reach = REACH_SILENT},
-    [SERVER_STRIKE_REFUSAL] = {.strike = refuses, .reach = REACH_REFUSED},
-    [SERVER_STRIKE_FLUSH_ALL] = {.strike = flushes},
-    [SERVER_STRIKE_CLIENT_KILL] = {.strike = kills_clients},
-    [SERVER_STRIKE_CLIENT_PAUSE] = {.strike = holds_writes, .reach = REACH_READ_ONLY},
-    [SERVER_STRIKE_STOPPED] = {.strike = stops, .reach = REACH_SILENT},
-    [SERVER_STRIKE_RESTART] = {.strike = restarts_empty},
-    [SERVER_STRIKE_RESTART_AOF] = {.strike = restarts_with_keys},
-    [SERVER_STRIKE_RESTART_OLD] = {.strike = restarts_with_saved, .before = saves},
-    [SERVER_STRIKE_FAILOVER] = {.strike = fails_over, .before = cuts_replica},
-    [SERVER_STRIKE_EVICT] = {.strike = evicts},
-    [SERVER_STRIKE_FLUSH_SCRIPTS] = {.strike = flushes_scripts},
-    [SERVER_STRIKE_SERVER_CLOCK] = {.strike = steps_clock},
-    [SERVER_STRIKE_SENTINEL] = {.strike = fails_over_by_sentinel},
+    [SERVER_STRIKE_SILENCE] = {{falls_silent}, REACH_SILENT},
+    [SERVER_STRIKE_REFUSAL] = {{refuses}, REACH_REFUSED},
+    [SERVER_STRIKE_FLUSH_ALL] = {{flushes}, REACH_OPEN},
+    [SERVER_STRIKE_CLIENT_KILL] = {{kills_clients}, REACH_OPEN},
+    [SERVER_STRIKE_CLIENT_PAUSE] = {{holds_writes}, REACH_READ_ONLY},
+    [SERVER_STRIKE_STOPPED] = {{stops}, REACH_SILENT},
+    [SERVER_STRIKE_RESTART] = {{restarts_empty}, REACH_OPEN},
+    [SERVER_STRIKE_RESTART_AOF] = {{restarts_with_keys}, REACH_OPEN},
+    [SERVER_STRIKE_RESTART_OLD] = {{saves, restarts_with_saved}, REACH_OPEN},
+    [SERVER_STRIKE_FAILOVER] = {{cuts_replica, fails_over}, REACH_OPEN},
+    [SERVER_STRIKE_EVICT] = {{evicts}, REACH_OPEN},
+    [SERVER_STRIKE_FLUSH_SCRIPTS] = {{flushes_scripts}, REACH_OPEN},
+    [SERVER_STRIKE_SERVER_CLOCK] = {{steps_clock}, REACH_OPEN},
+    [SERVER_STRIKE_SENTINEL] = {{fails_over_by_sentinel}, REACH_OPEN},
+    [SERVER_STRIKE_SLOT_MOVE] = {{begins_move, moves_keys, ends_move}, REACH_OPEN},
 };
 
-bool load_strike_is_first(const struct queue *queue, enum server_strike strike)
+bool load_strike_is_last(const struct queue *queue, enum server_strike strike)
 {
-    return rows[strike].before && !queue->later;
+    const int next = queue->parts + 1;
+    return next == PARTS_MAX || !rows[strike].parts[next];
+}
+
+/* A slot is not left between two masters. */
+bool load_strike_must_end(enum server_strike strike)
+{
+    return fault_effect(choice_fault(server_strike_rows[strike].choice)) == FAULT_MOVES_SLOT;
 }
 
 enum server_reach load_strike_reach(enum server_strike strike)
@@ -235,8 +294,7 @@ enum server_reach load_strike_reach(enum server_strike strike)
 enum fail load_strike(struct queue *queue, enum server_strike strike, bool *is_struck,
                       struct failure *failure)
 {
-    const bool is_first = load_strike_is_first(queue, strike);
-    return (is_first ? rows[strike].before : rows[strike].strike)(queue, is_struck, failure);
+    return rows[strike].parts[queue->parts](queue, is_struck, failure);
 }
 
 /* The next failover finds a replica in step. */

@@ -281,6 +281,23 @@ static enum fail greet(struct stress *stress, struct failure *failure)
     return fail ? fail : load_order_prove(stress, failure);
 }
 
+static enum fail prepare_servers(struct stress *stress, bool wants_replica, struct failure *failure)
+{
+    const struct stress_options *options = stress->options;
+    char key[LOCK_KEY_MAX];
+    stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
+    for (int i = 0; i < options->locks; i++)
+        (options->is_cluster ? live_cluster_prefix : live_lock_prefix)(stress->live, i,
+                                                                       stress->prefixes[i]);
+    if (!options->is_cluster)
+        return live_prepare(stress->live, options->servers, wants_replica, options->locks,
+                            &stress_connection_events, failure);
+    load_cluster_key(stress, 0, key);
+    if (live_prepare_cluster(stress->live, key, options->locks, &stress_connection_events, failure))
+        return failure->code;
+    return load_cluster_begin(stress, failure);
+}
+
 static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
@@ -293,8 +310,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
         return failure->code;
     if (load_room(stress, &stress->connections_max, failure))
         return failure->code;
-    if (live_prepare(stress->live, options->servers, wants_replica, options->locks,
-                     &stress_connection_events, failure))
+    if (prepare_servers(stress, wants_replica, failure))
         return failure->code;
     if (options->scheme->needs_replica && servers_has_replica(&stress->live->servers, failure))
         return failure->code;
@@ -308,11 +324,8 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
                                .seed = options->seed};
     stress->latency = memory_new(1, sizeof *stress->latency);
     stress->load_clients = memory_new((size_t)options->clients, sizeof *stress->load_clients);
-    stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
     stress->healing = memory_new((size_t)options->locks, sizeof *stress->healing);
     timers_init(&stress->timers);
-    for (int i = 0; i < options->locks; i++)
-        live_lock_prefix(stress->live, i, stress->prefixes[i]);
     for (int i = 0; i < options->clients; i++)
         load_client_init(&stress->load_clients[i], stress, i);
     return greet(stress, failure);
@@ -338,14 +351,21 @@ static void begin(struct stress *stress)
 
 /* --- after --- */
 
+static redisReply *counter_of(struct stress *stress, int lock, struct failure *failure)
+{
+    if (stress->options->is_cluster)
+        return load_cluster_counter(stress, lock, failure);
+    return control_ask(servers_control(&stress->live->servers, 0), failure, "GET %s%s",
+                       stress->prefixes[lock], key_name(KEY_COUNTER));
+}
+
 /* What the counters say in the end, as executions of nobody: the truth that lost updates are
  * counted against. */
 static enum fail read_counters(struct stress *stress, struct failure *failure)
 {
     const struct load_client nobody = {.stress = stress, .number = -1};
     for (int lock = 0; lock < stress->options->locks; lock++) {
-        redisReply *got = control_ask(servers_control(&stress->live->servers, 0), failure,
-                                      "GET %s%s", stress->prefixes[lock], key_name(KEY_COUNTER));
+        redisReply *got = counter_of(stress, lock, failure);
         if (!got)
             return failure_wrap(failure, "the counter of lock %d at the end", lock + 1);
         struct event event = stress_event(stress, EVENT_EXECUTE, &nobody, 0);
@@ -375,6 +395,8 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
                                            .p999 = histogram_at(stress->latency, 999),
                                            .max = stress->latency->max};
     outcome->connections_refused = stress->connections_refused;
+    outcome->moved = stress->live->servers.cluster.moved;
+    outcome->asked = stress->live->servers.cluster.asked;
     outcome->was_one_at_a_time = !stress->is_ordered;
     memcpy(outcome->struck, stress->struck, sizeof outcome->struck);
 }
@@ -403,6 +425,7 @@ static void clean_up(struct stress *stress)
     for (int i = 0; i < stress->options->servers; i++)
         stress->live->endpoints[i].is_eager = false;
     timers_close(&stress->timers);
+    load_cluster_end(stress);
     free(stress->load_clients);
     free(stress->prefixes);
     free(stress->healing);

@@ -12,6 +12,7 @@
 
 #include "base/histogram.h"
 #include "base/timers.h"
+#include "live/cluster.h"
 #include "live/internal.h"
 #include "world/client.h"
 
@@ -43,6 +44,11 @@ struct load_request {
     struct connection *connection;
     enum load_request_place place;
     int server, lock, attempt;
+    int node;                    /* the server that it goes to: in a cluster, the master */
+    int followed;                /* so many redirections */
+    enum redirect_kind redirect; /* its answer, to be followed */
+    int redirected_to;
+    bool is_asking; /* it goes behind ASKING */
     enum lane lane;
     enum operation op;
     struct command command;
@@ -105,7 +111,8 @@ struct queue {
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
     enum server_strike due;   /* strikes when nothing is with the server, */
     int64_t due_us;           /* and goes on so long */
-    enum server_strike later; /* has struck with its first part, and the second is to come */
+    enum server_strike later; /* has struck with a part of it, and the next one is to come */
+    int parts;                /* of it that have struck */
     int lock;                 /* that the one asks for by whom it was drawn */
     bool is_striking;         /* that is so: it strikes at the next turn */
     bool is_going;            /* its process ends: so do connections */
@@ -140,8 +147,10 @@ struct stress {
     bool is_striking;             /* a server, which may run the loop */
     struct lock_healing *healing; /* a lock each */
     struct failure failure;
-    bool is_ordered;      /* every server tells in which order it reads */
-    struct failure doubt; /* FAIL_UNKNOWN: nothing can be concluded, and why */
+    bool is_ordered;         /* every server tells in which order it reads */
+    unsigned char *homes;    /* of a cluster: whose each lock's slot was when it began */
+    unsigned char *believes; /* whose it is, as a client has learned, + 1; a row a client. 0: not */
+    struct failure doubt;    /* FAIL_UNKNOWN: nothing can be concluded, and why */
 };
 
 /* --- stress.c --- */
@@ -188,6 +197,28 @@ void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */
 void load_request_free(struct load_request *request);
 
+/* --- load_draws.c --- */
+/* Draws what falls on the command, if anything. */
+void load_request_draw(struct load_request *request);
+bool load_request_is_past_lease(const struct load_request *request);
+
+/* --- load_cluster.c: nothing of it happens where there is none --- */
+enum { LOCK_KEY_MAX = KEY_PREFIX_MAX + 16 };
+void load_cluster_key(const struct stress *stress, int lock, char key[LOCK_KEY_MAX]);
+/* Prefixes are filled: whose each lock's slot is. */
+enum fail load_cluster_begin(struct stress *stress, struct failure *failure);
+void load_cluster_end(struct stress *stress);
+/* Where the client sends a command about its lock that is for that server. */
+int load_cluster_node(const struct load_client *load_client, int server);
+/* It is answered, and maybe not executed, but to be sent on: then request->redirect says how. */
+bool load_cluster_redirects(struct load_request *request);
+/* It has executed: does its connection watch keys from then on? */
+void load_cluster_note_watch(const struct load_request *request);
+/* Its client has heard so: it goes to the other master. */
+void load_cluster_follow(struct load_request *request);
+/* What the lock's counter says in the end. Freed with freeReplyObject(); NULL: why not. */
+redisReply *load_cluster_counter(struct stress *stress, int lock, struct failure *failure);
+
 /* --- load_room.c --- */
 /* How many connections the run may have. FAIL_UNAVAILABLE, with the number of clients that fit:
  * those that there are no connections for would be counted and do nothing; all or none. */
@@ -211,10 +242,12 @@ void load_order_leave(struct stress *stress, int server);
 enum fail load_order_take(struct stress *stress, int server, struct failure *failure);
 
 /* --- load_strikes.c: what is done to servers --- */
-/* Has it two parts, and this is the first? */
-bool load_strike_is_first(const struct queue *queue, enum server_strike strike);
-/* Does it, and tells; is_struck false: there was nothing to strike. FAIL_UNKNOWN: it has not
- * struck.
+/* Is what strikes next the last part of it? */
+bool load_strike_is_last(const struct queue *queue, enum server_strike strike);
+/* Must it come to its end, also when the run heals? */
+bool load_strike_must_end(enum server_strike strike);
+/* Does the part that is next, and tells; is_struck false: there was nothing to strike.
+ * FAIL_UNKNOWN: it has not struck.
  */
 enum fail load_strike(struct queue *queue, enum server_strike strike, bool *is_struck,
                       struct failure *failure);

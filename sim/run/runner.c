@@ -232,7 +232,7 @@ static enum fail suits_worker(const struct scenario *scenario, struct failure *f
     return FAIL_NONE;
 }
 
-static bool fits_cluster(const struct runner *runner, const struct scheme *scheme,
+bool runner_fits_cluster(const struct runner *runner, const struct scheme *scheme,
                          struct failure *failure)
 {
     const char *why =
@@ -257,7 +257,7 @@ enum fail runner_scenario(struct runner *runner, const struct scenario *scenario
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
     }
-    if (scenario->is_cluster && !fits_cluster(runner, scheme, failure)) {
+    if (scenario->is_cluster && !runner_fits_cluster(runner, scheme, failure)) {
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
     }

@@ -35,6 +35,10 @@ static inline bool runner_is_worker(const struct runner *runner, const struct sc
 enum fail runner_scenario(struct runner *runner, const struct scenario *scenario,
                           const struct scheme *scheme, struct results *results,
                           struct failure *failure);
+/* Can the scheme be run on the masters of a Redis Cluster? Else why says why not. */
+bool runner_fits_cluster(const struct runner *runner, const struct scheme *scheme,
+                         struct failure *why);
+
 /* Can the scenario be played in the runner's world at all? FAIL_NOT_APPLICABLE, and why not:
  * runner_scenario() then runs nothing, and its row says so. */
 enum fail runner_suits(const struct runner *runner, const struct scenario *scenario,

@@ -207,6 +207,19 @@ static const char direct[] =
     "Clients talked to the servers directly, without the proxy: no fault of the network could "
     "strike. The order of execution is the one in which the servers read.";
 
+static void note_cluster(struct results *results, const struct stress_options *options,
+                         const struct stress_outcome *outcome)
+{
+    const int64_t moves = outcome->struck[STRUCK_SLOT_MOVE];
+    results_note(results,
+                 memory_format("%s ran on the three masters of a Redis Cluster, which are one "
+                               "server to its clients. Slots of locks moved to another master "
+                               "%" PRId64 " time%s; clients followed MOVED %" PRId64
+                               " times and ASK %" PRId64 " times.",
+                               options->scheme->name, moves, units_plural(moves), outcome->moved,
+                               outcome->asked));
+}
+
 /* A worker's processes begin before its history does: what it promises stands in its head. */
 static enum fail stress_worker(struct runner *runner, struct stress_options *options,
                                struct recording *recording, struct result_row *row,
@@ -243,7 +256,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     struct stress_outcome outcome = {0};
     result_name_row(row, "stress", options->scheme);
     row->stress = memory_new(1, sizeof *row->stress);
-    if (live_suits(runner->live, options->servers, false, failure)) {
+    if (live_suits(runner->live, options->servers, false, failure) ||
+        (options->is_cluster && !runner_fits_cluster(runner, options->scheme, failure))) {
         result_set_not_applicable(row, failure->text);
         return FAIL_NONE;
     }
@@ -253,7 +267,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                             .servers = options->servers,
                             .names = client_names(options->clients),
                             .lease_us = options->lease_us,
-                            .seed = runner->seed};
+                            .seed = runner->seed,
+                            .is_cluster = options->is_cluster};
     recording.head = recording_head(runner, &run, "stress");
     recording.head.locks = options->locks;
     options->sink = recording_sink(&recording);
@@ -286,6 +301,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         series_fill(recording.series, &row->stress->series);
         if (outcome.was_one_at_a_time)
             results_note(results, memory_format("%s", one_at_a_time));
+        if (options->is_cluster)
+            note_cluster(results, options, &outcome);
         if (options->is_direct)
             results_note(results, memory_format("%s", direct));
         row->elapsed_us = outcome.elapsed_us;

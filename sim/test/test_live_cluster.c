@@ -89,6 +89,7 @@ static int shuts(void **state)
 static void a_slot_moves_with_its_keys(void **state)
 {
     struct servers *servers = &live->servers;
+    int64_t moved;
     (void)state;
     expect_owner(0);
     expect_redirect(1, "GET " LOCK, REDIRECT_MOVED, 0);
@@ -99,7 +100,8 @@ static void a_slot_moves_with_its_keys(void **state)
     expect_redirect(0, "GET {picklock}other", REDIRECT_ASK, 1);
     expect_redirect(1, "GET " LOCK, REDIRECT_MOVED, 0); /* without ASKING */
     expect_answer(0, "MGET " LOCK " {picklock}other", "TRYAGAIN");
-    done(cluster_move_keys(servers, LOCK, 1, &why));
+    done(cluster_move_keys(servers, LOCK, 1, &moved, &why));
+    assert_int_equal(moved, 1);
     expect_redirect(0, "SET " LOCK " 2 NX PX 10000", REDIRECT_ASK, 1);
     expect_answer(1, "ASKING", "OK");
     expect_answer(1, "SET " LOCK " 2 NX PX 10000", "nil");
@@ -112,13 +114,14 @@ static void a_slot_moves_with_its_keys(void **state)
 
 static void a_script_stays_where_it_was(void **state)
 {
+    int64_t moved;
     static const char by_name[] = "EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 1 " LOCK;
     (void)state;
     expect_answer(0, "SET " LOCK " 1", "OK");
     done(control_do(servers_control(&live->servers, 0), &why, "SCRIPT LOAD %s", "return 1"));
     expect_answer(0, by_name, "1");
     done(cluster_begin_move(&live->servers, LOCK, 2, &why));
-    done(cluster_move_keys(&live->servers, LOCK, 2, &why));
+    done(cluster_move_keys(&live->servers, LOCK, 2, &moved, &why));
     done(cluster_end_move(&live->servers, LOCK, 2, NONE_LEFT_BEHIND, &why));
     expect_answer(2, by_name, "NOSCRIPT");
 }
@@ -153,12 +156,15 @@ static void what_cannot_be_is_said(void **state)
 {
     struct servers *servers = &live->servers;
     (void)state;
-    not_done(cluster_move_keys(servers, LOCK, 1, &why), "has not begun to move to server 2");
+    int64_t moved = -1;
+    not_done(cluster_move_keys(servers, LOCK, 1, &moved, &why),
+             "has not begun to move to server 2");
     not_done(cluster_begin_move(servers, LOCK, 0, &why), "is server 1's already");
     done(cluster_begin_move(servers, LOCK, 1, &why));
     not_done(cluster_begin_move(servers, LOCK, 2, &why), "moves to server 2 already");
     not_done(cluster_take_slot(servers, LOCK, 2, &why), "moves to server 2 already");
-    not_done(cluster_move_keys(servers, LOCK, 1, &why), "has no key of the slot to move");
+    done(cluster_move_keys(servers, LOCK, 1, &moved, &why));
+    assert_int_equal(moved, 0);
     not_done(cluster_end_move(servers, LOCK, 1, KEYS_LEFT_BEHIND, &why), "without its keys");
 }
 
