@@ -124,7 +124,7 @@ ready: setup
 	@$(MAKE) --no-print-directory -s -j$$(nproc) TELL=yes $(BUILD)/picklock
 
 # Processes that the suite is spread over: many tests wait more than they compute.
-JOBS ?= 3
+JOBS ?= 4
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
 	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%) \

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# C unit tests as they are, one more at a time than there are processors (some wait), the longest known first: BUILD=DIR harness/units.sh TEST...
+# C unit tests as they are, more at a time than there are processors (those in real time mostly wait), the longest known first:
+# BUILD=DIR harness/units.sh TEST...
 # What fails is printed; at the end stand the five that took longest, how many passed, and in what time.
 set -uo pipefail
 build=${BUILD:-build}
-first="test_live_stress_outages test_mutants test_asking test_asking_classes test_random test_live_stress test_explore_walks test_lower_bound test_partial_order
-       test_explore_sections test_live_stress_aimed test_live_stress_ends test_asking_clocks test_fallback test_minimal_faults test_successor_cache test_opaque"
+first="test_live_stress_strikes test_live_stress_outages test_live_stress test_mutants test_asking test_asking_classes test_random
+       test_live_cluster test_explore_walks test_lower_bound test_partial_order test_explore_sections test_live_stress_aimed
+       test_live_stress_ends test_asking_clocks test_fallback test_minimal_faults test_successor_cache test_opaque"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
@@ -24,7 +26,7 @@ one() {
 export -f one
 order=$(for name in $first; do printf '%s\n' "$@" | grep -x "$name"; done; printf '%s\n' "$@" | grep -vxF "$(printf '%s\n' $first)")
 began=$SECONDS
-echo "$order" | xargs -P "$(($(nproc) + 1))" -I{} bash -c 'one {}'
+echo "$order" | xargs -P "$((2 * $(nproc)))" -I{} bash -c 'one {}'
 failed=$(cat "$folder/failed" 2>/dev/null | wc -l)
 sort -rn "$folder/times" | head -n 5
 echo "C unit tests in $build: $(($# - failed)) passed, $failed failed, $((SECONDS - began)) s"
