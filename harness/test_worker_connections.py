@@ -224,6 +224,14 @@ def test_a_plain_delete_that_is_tried_again_where_its_connection_ended(own, sear
     assert set(found["client-kill"].values()) <= {"leftover", "untrue-answer"} and "release-own" not in found["client-kill"], ran
 
 
+def test_whom_a_server_refused_in_one_replay_it_takes_in_the_next(own, searched, tmp_path):
+    """The first witness ends with a server that refuses; the second one is written by the same servers."""
+    ran, found = searched(own(more=RETRIES), "refusing-server", "--runs", 60, "--seed", 1)
+    assert list(found["refusing-server"]) == ["no-orphan", "truthful"] and "is a request on its way" not in ran.err, ran
+    ends = [path.read_text().splitlines() for path in sorted((tmp_path / "out" / "latest" / "schedules").iterdir())]
+    assert "server 1 refuses connections" in ends[0] and "server 1 can be reached again" not in ends[0], ends
+
+
 PIPELINE = """
     def take(self):
         try:

@@ -117,6 +117,15 @@ static enum fail move_on(struct session *session, struct failure *failure)
     return session_set_now(session, -lead_us, failure);
 }
 
+/* Those that the run before has left refusing connections take them. */
+static enum fail accept_all(struct session *session, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int i = 0; i < session->options.servers && !fail; i++)
+        fail = session_accept(session, i, failure);
+    return fail;
+}
+
 static enum fail empty_servers(struct session *session, struct failure *failure)
 {
     enum fail fail = servers_prepare(&session->servers, session->options.servers,
@@ -187,6 +196,8 @@ static enum fail reset_once(struct session *session, unsigned anew, unsigned *hu
         if (anew >> i & 1)
             session_kill(session, i);
     drop_all(session);
+    if (accept_all(session, failure))
+        return failure->code;
     if (session_settle(session, failure) || ring_out(session, failure) || move_on(session, failure))
         return failure->code;
     drop_all(session);
