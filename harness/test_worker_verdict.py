@@ -145,6 +145,28 @@ def test_a_lock_that_passes_up_to_its_bounds(picklock):
     assert "redis_py_lock.py passes: nothing that counts as its failure is there, in 1 cell up to its bounds and 1 run of" in flat(ran.out)
 
 
+def test_what_asking_does_not_decide_is_run_and_told_apart(picklock, worker, tmp_path):
+    out = tmp_path / "out"
+    ran = picklock("test", worker("socket.setdefaulttimeout(1)"), BLAMELESS, "--fault", "none,half-open,slow-dial", *SMALL, "--out", out,
+                   "--junit", tmp_path / "junit.xml")
+    words, run_alone = flat(ran.out), "half-open (not found in 100 runs), slow-dial (not struck in 100 runs)."
+    assert ran.status == 0 and "1 safe, 0 nobody's fault, 0 broken, 0 stuck, 2 not found, 0 unknown" in words, ran
+    assert "in 1 cell up to its bounds and 1 run of scenarios, and 2 cells that can only be run." in words, ran
+    assert f"By random runs alone (seed 1), which can find, and never prove: {run_alone}" in words, ran
+    assert [row["search"].get("sampled") for row in results_of(out)["results"] if row["kind"] == "cell"] == [None, True, True]
+    assert (tmp_path / "junit.xml").read_text().count("<skipped message=\"not ") == 2
+    assert run_alone in html.unescape((out / "latest" / "index.html").read_text())
+
+
+def test_what_is_found_by_running_alone_fails_the_lock(picklock, worker, tmp_path):
+    ran = picklock("test", worker(), BLAMELESS, "--fault", "half-open", *SMALL, "--out", tmp_path / "out")
+    words = flat(ran.out)
+    assert ran.status == 1 and "my lock.py fails: endless-wait." in words and "in 1 cell, soonest in 2 steps under half-open" in words, ran
+    assert "which can find, and never prove: half-open (stuck (at most 2 steps))" in words and "A counterexample (endless-wait)" in words, ran
+    [line] = re.findall(r"^replay it: picklock (.*)$", ran.out, re.M)
+    assert picklock(*shlex.split(line)).status == 1
+
+
 @pytest.mark.parametrize("added, status, words", [
     ("""
 class Worker(Worker):

@@ -20,6 +20,7 @@ struct explore_args {
     int64_t clients, rounds, servers, lease_ticks, budget_us, states, runs, memory_mb, seed, jobs;
     enum section section; /* has_section */
     bool has_section;
+    bool samples; /* of a worker that is asked: faults that asking does not decide are run */
     int minimal, no_cache, no_extend, no_reductions, learn, full_states, witness, confirm;
 };
 

@@ -10,6 +10,7 @@
 #include "cmd/progress.h"
 #include "explore/model/faults/fault.h"
 #include "run/cell_result.h"
+#include "run/moves.h"
 #include "run/walk.h"
 #include "run/worker_replays.h"
 
@@ -22,16 +23,17 @@ enum { AUDIT_PERCENT = 5, LEASE_TICKS = 2 };
 
 /* --- the cells --- */
 
-static enum fail check_faults(const struct cell *cell, struct failure *failure)
+static enum fail check_faults(const struct cell *cell, bool may_run, struct failure *failure)
 {
     for (int i = 0; i < FAULT_COUNT; i++)
-        if (cell->options.budget[i] && asking_cannot((enum fault)i))
+        if (cell->options.budget[i] && asking_cannot((enum fault)i) &&
+            !(may_run && moves_have_fault((enum fault)i)))
             return failure_set(failure, FAIL_INPUT, "%s does not apply to a worker: %s",
                                fault_name((enum fault)i), asking_cannot((enum fault)i));
     return FAIL_NONE;
 }
 
-enum fail explore_asking_check(const char *faults, struct failure *failure)
+enum fail explore_asking_or_running_check(const char *faults, struct failure *failure)
 {
     enum fail fail = explore_args_check_faults(faults, failure);
     char *names = memory_text(faults ? faults : ""), *rest = names;
@@ -41,7 +43,7 @@ enum fail explore_asking_check(const char *faults, struct failure *failure)
         cell_init(&cell, schemes[0]);
         fail = cell_add_faults(&cell, name, failure);
         if (!fail)
-            fail = check_faults(&cell, failure);
+            fail = check_faults(&cell, true, failure);
     }
     free(names);
     return fail;
@@ -319,7 +321,7 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     keep_histories(asking, args->output.folder);
     for (int i = 0; i < cells->count && !fail; i++) {
         explore_asking_suit(&cells->rows[i]);
-        fail = check_faults(&cells->rows[i], failure);
+        fail = check_faults(&cells->rows[i], false, failure);
     }
     struct cell *before = memory_new((size_t)cells->count + 1, sizeof *before);
     memcpy(before, cells->rows, (size_t)cells->count * sizeof *before);

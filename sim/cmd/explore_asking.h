@@ -23,8 +23,9 @@ struct explore_asking {
 void explore_asking_close(struct explore_asking *asking); /* of zeros: nothing */
 
 /* Can a worker be struck by these ("stall,crash+stall"; NULL: all that can)? FAIL_INPUT: not by one
- * of them, or there is no such fault. */
-enum fail explore_asking_check(const char *faults, struct failure *failure);
+ * of them, or there is no such fault. Where asking does not decide one, it may be run
+ * (explore_undecided.h). */
+enum fail explore_asking_or_running_check(const char *faults, struct failure *failure);
 
 /* What the lock guards is not touched: a worker's controller has no part in the replay for it. */
 void explore_asking_suit(struct cell *cell);

@@ -173,8 +173,10 @@ static enum fail add_cell(struct cells *cells, const struct explore_args *args,
 
 static bool has_fault(const struct explore_args *args, enum fault fault)
 {
-    if (args->asking)
-        return !asking_cannot(fault);
+    if (args->asking && !asking_cannot(fault))
+        return true;
+    if (args->asking && !args->samples)
+        return false;
     return args->program ? moves_have_fault(fault) : !fault_not_of_schemes(fault);
 }
 
@@ -235,12 +237,40 @@ static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
     return fail;
 }
 
-/* A worker's, by asking it once; what that leaves open by running it. */
+/* The samples behind all others, which stay in their order; returns how many others there are. */
+static int put_samples_last(struct cells *cells)
+{
+    struct cell *sorted = memory_new((size_t)cells->count + 1, sizeof *sorted);
+    int count = 0, others;
+    for (int i = 0; i < cells->count; i++)
+        if (!explore_is_sample(&cells->rows[i]))
+            sorted[count++] = cells->rows[i];
+    others = count;
+    for (int i = 0; i < cells->count; i++)
+        if (explore_is_sample(&cells->rows[i]))
+            sorted[count++] = cells->rows[i];
+    free(cells->rows);
+    cells->rows = sorted;
+    return others;
+}
+
+/* A worker's, by asking it once; what that leaves open by running it. The runs of samples are few,
+ * and come first: asking takes what time there is. */
 static enum fail ask_and_run(struct cells *cells, const struct explore_args *args,
                              struct failure *failure)
 {
-    const enum fail fail = explore_asking_run(args->asking, cells, args, failure);
-    return fail ? fail : explore_undecided_run(cells, args, failure);
+    struct cells asked = *cells, samples = *cells;
+    if (args->samples) {
+        asked.count = put_samples_last(cells);
+        asked.rows = cells->rows;
+        samples.rows = cells->rows + asked.count;
+        samples.count = cells->count - asked.count;
+        if (samples.count && explore_samples_run(&samples, args, failure))
+            return failure->code;
+    }
+    const enum fail fail =
+        asked.count ? explore_asking_run(args->asking, &asked, args, failure) : FAIL_NONE;
+    return fail ? fail : explore_undecided_run(&asked, args, failure);
 }
 
 /* The matrix: cells side by side, all at once. */

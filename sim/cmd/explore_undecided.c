@@ -1,6 +1,7 @@
 /* explore_undecided.c - see explore_undecided.h. */
 #include "cmd/explore_undecided.h"
 
+#include "ask/asking.h"
 #include "base/memory.h"
 #include "cmd/cmd.h"
 #include "cmd/heartbeat.h"
@@ -68,6 +69,46 @@ static void take(struct cell *open, struct cell *run)
                                     why, run->outcome.runs, run->options.seed);
     free(why);
     cell_close(run);
+}
+
+bool explore_is_sample(const struct cell *cell)
+{
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if (cell->options.budget[i] && asking_cannot((enum fault)i))
+            return true;
+    return false;
+}
+
+/* Half of the time is for them, at most. */
+static int64_t samples_deadline_us(const struct explore_options *options)
+{
+    const int64_t now_us = options->now_us();
+    return options->deadline_us > now_us ? now_us + (options->deadline_us - now_us) / 2
+                                         : options->deadline_us;
+}
+
+enum fail explore_samples_run(struct cells *cells, const struct explore_args *args,
+                              struct failure *failure)
+{
+    struct worker_search *search = worker_search_new(args->program, cell_clients);
+    enum fail fail = FAIL_NONE;
+    heartbeat_begin();
+    const int64_t deadline_us = samples_deadline_us(&cells->rows[0].options);
+    for (int i = 0; i < cells->count && !fail; i++) {
+        struct cell run, *cell = &cells->rows[i];
+        heartbeat_say("%d/%d %s: asking does not decide it; runs it", i + 1, cells->count,
+                      cell->faults);
+        fail = make_cell(&run, cell, args, failure);
+        run.options.deadline_us = deadline_us;
+        run.is_sample = true;
+        if (!fail)
+            fail = worker_search_cell(search, &run, failure);
+        cell_close(cell);
+        *cell = run;
+    }
+    heartbeat_end();
+    worker_search_free(search);
+    return fail;
 }
 
 enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,

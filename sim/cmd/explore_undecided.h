@@ -1,6 +1,7 @@
-/* explore_undecided.h - cells of a worker that asking it once has left unknown (explore_asking.h)
- * are searched by running it: what is found so, and confirmed, counts; what is not stays unknown.
- */
+/* explore_undecided.h - cells of a worker that are searched by running it: what is found so, and
+ * confirmed, counts. Those that asking it once has left unknown (explore_asking.h) stay so where
+ * nothing is found; of those that asking does not do at all (samples) it is told in how many runs
+ * nothing was. */
 #ifndef PICKLOCK_CMD_EXPLORE_UNDECIDED_H
 #define PICKLOCK_CMD_EXPLORE_UNDECIDED_H
 
@@ -12,5 +13,12 @@ enum { UNDECIDED_RUNS = 100 }; /* of a cell, at most; --budget ends them earlier
 /* Failures end the program, as of worker_search_cell(). */
 enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,
                                 struct failure *failure);
+
+/* Has the cell a fault that asking does not decide? */
+bool explore_is_sample(const struct cell *cell);
+
+/* Runs all of these cells. */
+enum fail explore_samples_run(struct cells *cells, const struct explore_args *args,
+                              struct failure *failure);
 
 #endif

@@ -82,6 +82,7 @@ enum fail test_conclusion_print(const struct results *results, const char *folde
     print_causes(&conclusion);
     print_words(conclusion_known(&conclusion), 0);
     print_words(conclusion_others(&conclusion), 0);
+    print_words(conclusion_run(&view), 0);
     print_words(conclusion_open(&view, &conclusion), 0);
     if (conclusion.failures)
         fail = print_counterexample(results, &conclusion.causes[0], folder, failure);

@@ -109,6 +109,7 @@ static enum fail decide(struct lock_test *it, struct failure *failure)
                                 .no_cache = test->no_cache,
                                 .program = &it->worker,
                                 .asking = &it->asking,
+                                .samples = true,
                                 .output.folder = test->output.folder,
                                 .fail_on = it->runner.fail_on,
                                 .clients = test->clients,
@@ -181,7 +182,7 @@ static enum fail prepare(struct lock_test *it, struct failure *failure)
     it->runner.seed = it->results.seed = (uint64_t)test->seed;
     (void)snprintf(it->results.world, sizeof it->results.world, "redis");
     if (report_folder_check(test->output.out, failure) ||
-        explore_asking_check(test->fault, failure) ||
+        explore_asking_or_running_check(test->fault, failure) ||
         run_choices_read(&choices, &it->runner, &it->live, failure) ||
         run_choices_worker(&choices, &it->live, &it->worker, &it->runner, failure))
         return failure->code;

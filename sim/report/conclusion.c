@@ -85,6 +85,7 @@ struct conclusion conclusion_of(const struct view *view)
         note_row(found, view->rows[i]);
         conclusion.open += standing == STANDING_UNKNOWN;
         conclusion.judged += standing != STANDING_NOT_APPLICABLE;
+        conclusion.sampled += view->rows[i]->search && view->rows[i]->search->is_sampled;
     }
     for (int part = 0; part < PART_COUNT; part++)
         for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
@@ -127,12 +128,18 @@ char *conclusion_whole(const struct view *view, const struct conclusion *conclus
             "%s is not decided: nothing %swas found that counts as its failure, and "
             "not all was looked at.",
             lock, conclusion->known ? "new " : "");
-    const int runs = conclusion->judged - counts.cells;
-    return memory_format(
-        "%s passes: nothing %sthat counts as its failure is there, in %d cell%s up "
-        "to %s bounds and %d run%s of scenarios.",
-        lock, conclusion->known ? "new " : "", counts.cells, units_plural(counts.cells),
-        counts.cells == 1 ? "its" : "their", runs, units_plural(runs));
+    const int runs = conclusion->judged - counts.cells, cells = counts.cells - conclusion->sampled;
+    char *run = conclusion->sampled
+                    ? memory_format(", and %d cell%s that can only be run", conclusion->sampled,
+                                    units_plural(conclusion->sampled))
+                    : memory_text("");
+    char *words =
+        memory_format("%s passes: nothing %sthat counts as its failure is there, in %d cell%s up "
+                      "to %s bounds and %d run%s of scenarios%s.",
+                      lock, conclusion->known ? "new " : "", cells, units_plural(cells),
+                      cells == 1 ? "its" : "their", runs, units_plural(runs), run);
+    free(run);
+    return words;
 }
 
 char *conclusion_played(const struct view *view)
@@ -228,6 +235,28 @@ char *conclusion_open(const struct view *view, const struct conclusion *conclusi
         all = with_reason(all, &names, last);
     char *words = all ? memory_format("Not decided: %s.", all) : NULL;
     free(last);
+    free(all);
+    return words;
+}
+
+char *conclusion_run(const struct view *view)
+{
+    char *all = NULL;
+    int64_t seed = 0;
+    for (int i = 0; i < view->count; i++) {
+        const struct result_row *row = view->rows[i];
+        if (!row->search || !search_is_random(row->search) ||
+            result_standing(row) == STANDING_UNKNOWN)
+            continue;
+        char *item = memory_format("%s (%s)", row->subject, row->search->words);
+        all = listed(all, item);
+        free(item);
+        seed = row->search->seed;
+    }
+    char *words = all ? memory_format("By random runs alone (seed %" PRId64
+                                      "), which can find, and never prove: %s.",
+                                      seed, all)
+                      : NULL;
     free(all);
     return words;
 }

@@ -21,6 +21,7 @@ struct conclusion {
     struct concluded_cause causes[2 * CAUSE_COUNT];
     int count, failures, known;
     int open, judged; /* rows that are unknown, or interrupted; and all that were to be judged */
+    int sampled;      /* of these: cells that could only be run, and were */
 };
 
 struct conclusion conclusion_of(const struct view *view);
@@ -28,12 +29,14 @@ struct conclusion conclusion_of(const struct view *view);
 /* All return one sentence or two, which the caller frees. The whole: "my_lock.py fails: unlock-bug,
  * late-grant." How many scenarios were played, and why not all; NULL: all were. What a baseline
  * accepts: "Known, accepted: unlock-bug (in 3 cells)."; NULL: nothing. What did not count, and
- * whose fault it is; NULL: there is nothing. What is not decided, with why; NULL: nothing. */
+ * whose fault it is; NULL: there is nothing. What is not decided, with why; NULL: nothing. What was
+ * found, or not, by running alone; NULL: nothing was looked for so. */
 char *conclusion_whole(const struct view *view, const struct conclusion *conclusion);
 char *conclusion_played(const struct view *view);
 char *conclusion_known(const struct conclusion *conclusion);
 char *conclusion_others(const struct conclusion *conclusion);
 char *conclusion_open(const struct view *view, const struct conclusion *conclusion);
+char *conclusion_run(const struct view *view);
 
 /* "The shortest counterexample (late-grant)", where nothing shorter is there, else "A
  * counterexample (late-grant)"; the caller frees. */

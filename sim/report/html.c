@@ -28,11 +28,10 @@ void html_put(const struct page *page, const char *format, ...)
 /* As a cell's words say it. */
 static const struct {
     const char *style, *mark, *count_style;
-} by_word[] = {[CELL_SAFE] = {"holds", "✓", "good"},
-               [CELL_INHERENT] = {"overrun", "△", ""},
-               [CELL_BROKEN] = {"bug", "✗", "bad"},
-               [CELL_STUCK] = {"bug", "✗", "bad"},
-               [CELL_UNKNOWN] = {"unknown", "?", "open"}};
+} by_word[] = {
+    [CELL_SAFE] = {"holds", "✓", "good"},        [CELL_INHERENT] = {"overrun", "△", ""},
+    [CELL_BROKEN] = {"bug", "✗", "bad"},         [CELL_STUCK] = {"bug", "✗", "bad"},
+    [CELL_NOT_FOUND] = {"unknown", "?", "open"}, [CELL_UNKNOWN] = {"unknown", "?", "open"}};
 
 const char *html_verdict_class(const struct result_row *row)
 {

@@ -73,6 +73,7 @@ void html_conclusion(const struct page *page)
         html_put(page, "<p>Nothing.</p>\n");
     put_paragraph(page, conclusion_known(&conclusion));
     put_paragraph(page, conclusion_others(&conclusion));
+    put_paragraph(page, conclusion_run(page->view));
     put_paragraph(page, conclusion_open(page->view, &conclusion));
     if (conclusion.failures)
         put_counterexample(page, &conclusion.causes[0]);

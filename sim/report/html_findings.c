@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* What is looked at first. */
-static const enum cell_word order[] = {CELL_UNKNOWN, CELL_BROKEN, CELL_STUCK, CELL_INHERENT,
-                                       CELL_SAFE};
+static const enum cell_word order[] = {CELL_UNKNOWN,  CELL_BROKEN,    CELL_STUCK,
+                                       CELL_INHERENT, CELL_NOT_FOUND, CELL_SAFE};
 
 static enum cause cause_of(const struct result_row *row)
 {

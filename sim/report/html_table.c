@@ -111,11 +111,8 @@ static const char *first_class(const struct grid *grid, int column)
 /* How much a row asks for attention: what a table is sorted by. */
 static int rank_of(const struct result_row *row)
 {
-    static const int by_word[] = {[CELL_SAFE] = 1,
-                                  [CELL_INHERENT] = 3,
-                                  [CELL_BROKEN] = 5,
-                                  [CELL_STUCK] = 4,
-                                  [CELL_UNKNOWN] = 2};
+    static const int by_word[] = {[CELL_SAFE] = 1,  [CELL_INHERENT] = 3,  [CELL_BROKEN] = 5,
+                                  [CELL_STUCK] = 4, [CELL_NOT_FOUND] = 2, [CELL_UNKNOWN] = 2};
     int rank = row->search                                  ? by_word[result_cell_word(row)]
                : row->verdict == VERDICT_VIOLATED           ? 3 + (int)view_blame(row)
                : row->is_unsupported || row->not_applicable ? 0

@@ -172,6 +172,8 @@ static json_t *search_json(const struct search_figures *search)
         json_object_set_new(made, "cancels", json_integer(search->cancels));
     json_object_set_new(made, "expected_omissions", json_real(search->omissions));
     json_object_set_new(made, "complete", json_boolean(search->is_complete));
+    if (search->is_sampled)
+        json_object_set_new(made, "sampled", json_true());
     json_object_set_new(made, "end", text_or_null(search->end));
     json_object_set_new(made, "tried", text_or_null(*search->tried ? search->tried : NULL));
     return made;

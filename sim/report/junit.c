@@ -2,8 +2,9 @@
  * explorer a case a cell, in a suite a lock.
  *
  * Not as expected is a failure, what could not be judged an error, what the server cannot do or
- * what does not apply is skipped. A violation that nobody calls a failure, or that a baseline
- * accepts, passes, as the exit status says, and is told in the case's output. */
+ * what does not apply is skipped, and so is a sample that found nothing. A violation that nobody
+ * calls a failure, or that a baseline accepts, passes, as the exit status says, and is told in the
+ * case's output. */
 #include "report/report.h"
 
 #include "base/memory.h"
@@ -25,7 +26,10 @@ static enum junit_outcome outcome_of(const struct result_row *row)
         [STANDING_UNSTATED] = PASSED, [STANDING_NOT_APPLICABLE] = SKIPPED};
     if (result_has_defect(row))
         return ERRORED;
-    return row->is_unsupported ? SKIPPED : by_standing[result_standing(row)];
+    const enum standing standing = result_standing(row);
+    const bool is_vain =
+        standing == STANDING_UNSTATED && row->search && result_cell_word(row) == CELL_NOT_FOUND;
+    return row->is_unsupported || is_vain ? SKIPPED : by_standing[standing];
 }
 
 /* --- a case --- */

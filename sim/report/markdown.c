@@ -216,7 +216,8 @@ static void print_explored(FILE *out, const struct view *view, const char *run_f
     print_witnesses(out, view, counts.failed > 0, run_folder);
     fputs("\n<details><summary>Every interleaving:", out);
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++)
-        fprintf(out, "%s %d %s", i ? "," : "", counts.words[i], view_cell_words[i]);
+        if (i != CELL_NOT_FOUND || counts.words[i])
+            fprintf(out, "%s %d %s", i ? "," : "", counts.words[i], view_cell_words[i]);
     fputs("</summary>\n\n| scheme | up to | faults | | states | transitions | omitted |\n"
           "|---|---|---|---|--:|--:|--:|\n",
           out);

@@ -203,8 +203,9 @@ static const char *const search_keys[] = {
 #include "run/search.def"
 #undef BOUND
 #undef FIGURE
-    "words",        "method",  "section", "expected_omissions", "complete", "end", "tried",
-    "learned_ways", "extends", "cancels"};
+    "words",    "method",  "section", "expected_omissions",
+    "complete", "end",     "tried",   "learned_ways",
+    "extends",  "cancels", "sampled"};
 
 static void read_search(struct results_reading *reading, json_t *row, struct search_figures *search)
 {
@@ -234,6 +235,10 @@ static void read_search(struct results_reading *reading, json_t *row, struct sea
     if (omissions && !(json_is_number(omissions) && search->omissions >= 0))
         read_bad(reading, "expected_omissions", "wants a number, 0 or more");
     search->is_complete = read_truth(reading, object, "complete");
+    if (json_object_get(object, "sampled"))
+        search->is_sampled = read_truth(reading, object, "sampled");
+    if (search->is_sampled && (search->is_complete || !search_is_random(search)))
+        read_bad(reading, "sampled", "goes with random runs, which are never complete");
     read_short_text(reading, object, "end", search->end, sizeof search->end);
     if (!json_is_null(read_member(reading, object, "tried")))
         read_short_text(reading, object, "tried", search->tried, sizeof search->tried);

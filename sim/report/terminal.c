@@ -38,11 +38,9 @@ void terminal_cell(const struct terminal *terminal, const char *colour, const ch
 
 const char *terminal_colour(const struct result_row *row)
 {
-    static const char *const by_word[] = {[CELL_SAFE] = green,
-                                          [CELL_INHERENT] = yellow,
-                                          [CELL_BROKEN] = red,
-                                          [CELL_STUCK] = red,
-                                          [CELL_UNKNOWN] = dim};
+    static const char *const by_word[] = {
+        [CELL_SAFE] = green, [CELL_INHERENT] = yellow, [CELL_BROKEN] = red,
+        [CELL_STUCK] = red,  [CELL_NOT_FOUND] = dim,   [CELL_UNKNOWN] = dim};
     if (row->search)
         return by_word[result_cell_word(row)];
     if (row->verdict == VERDICT_HOLDS)

@@ -121,6 +121,8 @@ void terminal_cells(const struct terminal *terminal, const struct view *view,
     }
     char *words = memory_format("%d cell%s: ", counts->cells, units_plural(counts->cells));
     for (int i = CELL_SAFE; i <= CELL_UNKNOWN; i++) {
+        if (i == CELL_NOT_FOUND && !counts->words[i])
+            continue;
         char *longer =
             memory_format("%s%s%d %s", words, i ? ", " : "", counts->words[i], view_cell_words[i]);
         free(words);

@@ -189,7 +189,7 @@ static void count_cell(struct view_counts *counts, const struct results *results
     counts->cell_schemes += is_first_with(results, at, true);
     counts->words[result_cell_word(row)]++;
     counts->failed += row->as_expected == AS_EXPECTED_NO && !row->is_known;
-    counts->open += !row->search->is_complete && !row->is_unsupported;
+    counts->open += search_is_open(row->search) && !row->is_unsupported;
     counts->defects += result_has_defect(row);
 }
 

@@ -59,7 +59,7 @@ static unsigned wrong_words(const struct result_row *row)
 
 static bool is_open(const struct result_row *row)
 {
-    return row->search ? !row->search->is_complete : result_standing(row) == STANDING_UNKNOWN;
+    return row->search ? search_is_open(row->search) : result_standing(row) == STANDING_UNKNOWN;
 }
 
 static bool is_judged(const struct result_row *row)

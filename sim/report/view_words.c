@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const view_cell_words[] = {[CELL_SAFE] = "safe",
-                                       [CELL_INHERENT] = "nobody's fault",
-                                       [CELL_BROKEN] = "broken",
-                                       [CELL_STUCK] = "stuck",
-                                       [CELL_UNKNOWN] = "unknown"};
+const char *const view_cell_words[] = {
+    [CELL_SAFE] = "safe",   [CELL_INHERENT] = "nobody's fault", [CELL_BROKEN] = "broken",
+    [CELL_STUCK] = "stuck", [CELL_NOT_FOUND] = "not found",     [CELL_UNKNOWN] = "unknown"};
 
 /* --- of a row --- */
 
@@ -387,12 +385,16 @@ static char *explore_command(const struct result_row *row)
     char *section = option_if(has_section, "section", search_section(cell));
     char *search = option_if(is_random, "search", cell->method);
     char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");
+    /* Of a program that runs it is no option. */
+    char *ticks = row->worker && is_random
+                      ? memory_format(" --runs %" PRId64, cell->runs)
+                      : memory_format(" --lease-ticks %" PRId64, cell->lease_ticks);
     char *scheme = lock_argument(row);
-    char *command =
-        memory_format("picklock explore %s --fault %s --clients %" PRId64 " --rounds %" PRId64
-                      " --servers %" PRId64 " --lease-ticks %" PRId64 "%s%s%s --witness",
-                      scheme, row->subject, cell->clients, cell->rounds, cell->servers,
-                      cell->lease_ticks, section, search, seed);
+    char *command = memory_format("picklock explore %s --fault %s --clients %" PRId64
+                                  " --rounds %" PRId64 " --servers %" PRId64 "%s%s%s%s --witness",
+                                  scheme, row->subject, cell->clients, cell->rounds, cell->servers,
+                                  ticks, section, search, seed);
+    free(ticks);
     free(scheme);
     free(section);
     free(search);

@@ -103,6 +103,7 @@ static void fill_search(struct search_figures *search, const struct cell *cell)
     search->shorter_states = (int64_t)outcome->shorter_states;
     search->omissions = outcome->lost;
     search->is_complete = outcome->end == END_COMPLETE;
+    search->is_sampled = cell_is_sampled(cell);
     snprintf(search->end, sizeof search->end, "%s", explore_end_words(outcome->end));
     cell_tried(cell, search->tried, sizeof search->tried);
 }

@@ -176,7 +176,7 @@ enum standing result_standing(const struct result_row *row)
         return STANDING_EXPECTED;
     if (row->as_expected == AS_EXPECTED_NO && !row->is_known)
         return STANDING_UNEXPECTED;
-    bool is_open = row->search ? !row->search->is_complete && !row->is_unsupported
+    bool is_open = row->search ? search_is_open(row->search) && !row->is_unsupported
                                : row->verdict == VERDICT_UNKNOWN || row->error ||
                                      is_undecided(row) || result_is_vacuous(row);
     return is_open ? STANDING_UNKNOWN : row->is_known ? STANDING_KNOWN : STANDING_UNSTATED;
@@ -196,7 +196,9 @@ enum cell_word result_cell_word(const struct result_row *row)
 {
     const struct result_property *headline = result_cell_headline(row);
     if (!headline)
-        return row->search->is_complete ? CELL_SAFE : CELL_UNKNOWN;
+        return row->search->is_complete  ? CELL_SAFE
+               : row->search->is_sampled ? CELL_NOT_FOUND
+                                         : CELL_UNKNOWN;
     if (cause_blame(headline->cause) == BLAME_NOBODY)
         return CELL_INHERENT;
     return headline->property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
@@ -233,6 +235,11 @@ enum confirmed result_unconfirmed_read(const char *why)
 bool search_is_random(const struct search_figures *search)
 {
     return strcmp(search->method, explore_search_name(SEARCH_EXHAUSTIVE)) != 0;
+}
+
+bool search_is_open(const struct search_figures *search)
+{
+    return !search->is_complete && !search->is_sampled;
 }
 
 const char *search_section(const struct search_figures *search)

@@ -84,6 +84,7 @@ struct search_figures {
                                   * are 0 of an exhaustive one */
     double omissions;            /* states expected to be omitted for equal fingerprints */
     bool is_complete;
+    bool is_sampled; /* as cell_is_sampled(): all that was to be done was; it proves nothing */
     char end[SEARCH_WORDS_MAX]; /* why the search ended */
     char tried[CELL_TRIED_MAX]; /* as cell_tried() */
 };
@@ -268,6 +269,9 @@ enum confirmed result_unconfirmed_read(const char *why);
 /* "write", or NULL: each property is looked for with the section that it needs. */
 const char *search_section(const struct search_figures *search);
 bool search_is_random(const struct search_figures *search);
+
+/* It did not come to its end: neither all interleavings nor all runs that were to be made. */
+bool search_is_open(const struct search_figures *search);
 
 /* The same bounds and way, but for how many faults may strike: cells that stand in one table. */
 bool search_is_same(const struct search_figures *a, const struct search_figures *b);

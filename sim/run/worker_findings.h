@@ -40,6 +40,7 @@ struct worker_cell {
     unsigned applies;                /* bit a property: some run could be judged by it */
     uint64_t lost;                   /* runs that could not be judged */
     uint64_t struck;                 /* runs in which a fault struck */
+    uint64_t blamed;                 /* runs that show a failure of the lock's own */
     uint64_t half_runs, half_states; /* when half of all runs were made */
     bool has_made_all;               /* of a bounded search */
     char *doubt;                     /* why nothing more can be said; ends the search */

@@ -100,8 +100,18 @@ static enum fail audit(struct worker_cell *it, const struct worker_walk *walk,
     return fail;
 }
 
+static bool has_own_failure(const struct worker_walk *walk)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (walk->findings[i].verdict == VERDICT_VIOLATED &&
+            cause_blame(walk->findings[i].cause) == BLAME_SCHEME)
+            return true;
+    return false;
+}
+
 static void keep_best(struct worker_cell *it, struct worker_walk *walk)
 {
+    it->blamed += has_own_failure(walk);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         const struct finding *found = &walk->findings[i];
         struct worker_violation *best = &it->best[i];
@@ -169,7 +179,8 @@ static uint64_t runs_max(const struct worker_cell *it)
 static enum explore_end limit_of(const struct worker_cell *it)
 {
     const struct explore_options *options = &it->cell->options;
-    if (it->doubt || it->cell->outcome.runs >= runs_max(it))
+    const bool is_enough = it->cell->is_sample && it->blamed >= WORKER_SEARCH_BLAMED;
+    if (it->doubt || is_enough || it->cell->outcome.runs >= runs_max(it))
         return END_RUNS;
     if (explore_is_out_of_time(options))
         return END_TIME;
@@ -243,7 +254,8 @@ static void fill_outcome(struct worker_cell *it)
     if (outcome->runs > it->lost)
         cell->ignored |= ~it->applies & ((1u << PROPERTY_COUNT) - 1);
     cell->doubt = it->doubt;
-    if (!cell->doubt && it->faults && !it->struck)
+    cell->is_unstruck = !cell->doubt && it->faults && !it->struck;
+    if (cell->is_unstruck)
         cell->doubt =
             memory_format("no fault struck in %llu runs: there was nothing for it to strike",
                           (unsigned long long)outcome->runs);

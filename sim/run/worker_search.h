@@ -15,6 +15,7 @@ enum {
     WORKER_SEARCH_RUNS = 1000, /* of a cell, where nothing else was asked for */
     WORKER_SEARCH_AUDIT_EVERY = 20,
     WORKER_SEARCH_CONFIRMATIONS = 10,
+    WORKER_SEARCH_BLAMED = 10, /* runs of a sample that show the lock's own failure are enough */
     WORKER_SEARCH_SHRINKING = 300, /* runs for one finding, at most */
     WORKER_SEARCH_CLIENTS = 2,
     WORKER_SEARCH_DEVIATIONS = 3,

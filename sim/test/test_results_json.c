@@ -232,6 +232,8 @@ static void a_cell_that_contradicts_itself_is_refused(void **state)
     expect_refused(good, "\"as_expected\": false", "\"as_expected\": null",
                    "results[0].as_expected: wants false where a property failed");
     expect_refused(good, "\"failed\": true", "\"failed\": false", "results[0].as_expected");
+    expect_refused(good, "\"complete\": true", "\"complete\": true, \"sampled\": true",
+                   "results[0].search.sampled: goes with random runs, which are never complete");
     expect_refused(good, "\"states\": 5000000000", "\"states\": -1",
                    "results[0].search.states: wants a whole number");
     expect_refused(good, "\"choices\": [", "\"choice\": [",

@@ -50,6 +50,9 @@ struct cell {
     /* Of a worker: on so many ways histories go on alike that were taken for one: all that is said
      * holds up to the model that was learned so. 0: none were. */
     int learned_ways;
+    bool is_sample; /* in; of a program: asking does not decide it, so it is run so many times, and
+                       that nothing is found is all that can be said */
+    bool is_unstruck;   /* is_run; no fault struck in any run */
     char *doubt;        /* of a worker: why nothing can be said of what was not found; NULL */
     int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
     struct cell_search searches[SECTION_COUNT];
@@ -82,8 +85,12 @@ void cell_doubt(struct cell *cell, const char *why);
 void cell_finish(struct cell *cell);
 void cell_close(struct cell *cell);
 
-/* INHERENT: nothing that is anybody's fault, such as an overrun. */
-enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_UNKNOWN };
+/* INHERENT: nothing that is anybody's fault, such as an overrun. NOT_FOUND: a sample that was made,
+ * in which nothing else was; never safe. */
+enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_NOT_FOUND, CELL_UNKNOWN };
+
+/* Were all runs of a sample made, and judged? */
+bool cell_is_sampled(const struct cell *cell);
 
 /* The worst that was found; *property is the one that says so (CELL_INHERENT, BROKEN, STUCK). */
 enum cell_word cell_judge(const struct cell *cell, enum property *property);

@@ -30,10 +30,17 @@ static bool is_never_acquired(const struct cell *cell)
     return progress->verdict == VERDICT_VIOLATED && progress->is_endless && progress->events == 0;
 }
 
+bool cell_is_sampled(const struct cell *cell)
+{
+    return cell->is_sample && cell->outcome.end == END_RUNS && (!cell->doubt || cell->is_unstruck);
+}
+
 enum cell_word cell_judge(const struct cell *cell, enum property *property)
 {
     bool is_complete = cell->outcome.end == END_COMPLETE, is_never = is_never_acquired(cell);
-    enum cell_word word = is_complete ? CELL_SAFE : CELL_UNKNOWN;
+    enum cell_word word = is_complete             ? CELL_SAFE
+                          : cell_is_sampled(cell) ? CELL_NOT_FOUND
+                                                  : CELL_UNKNOWN;
     for (size_t i = 0; i < sizeof severity / sizeof *severity; i++) {
         bool is_told_anyway = is_never && severity[i] == PROPERTY_PROGRESS;
         if (cell->outcome.findings[severity[i]].verdict != VERDICT_VIOLATED || is_told_anyway)
@@ -165,6 +172,10 @@ const char *cell_print(const struct cell *cell, char *text, size_t size)
             snprintf(text, size, "stuck (nobody can ever acquire it)");
         else
             snprintf(text, size, "stuck (%s%d step%s)", at_most, steps, units_plural(steps));
+        break;
+    case CELL_NOT_FOUND:
+        snprintf(text, size, "%s in %llu runs", cell->is_unstruck ? "not struck" : "not found",
+                 (unsigned long long)cell->outcome.runs);
         break;
     case CELL_UNKNOWN:
         /* of any property that is not progress */
