@@ -11,6 +11,8 @@ enum {
     CLIENTS_MAX = 10000,
     /* Locks that the clients of one stress run share among them. */
     LOCKS_MAX = 10000,
+    /* Of one history: clients at locks that are not their first. A few kB each. */
+    PLACES_MAX = 1000,
     /* Keys that one watch tells apart. */
     WATCHED_KEYS_MAX = 1000,
     /* Fields of a scheme's state: what a state of the explorer can pack. */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "checks/black_box.h"
 #include "checks/coverage.h"
+#include "checks/places.h"
 #include "checks/property.h"
 
 #include <assert.h>
@@ -24,6 +25,8 @@ struct contenders {
 };
 
 struct checks {
+    struct history_head head; /* with the places of clients that have several locks at once */
+    struct places *places;    /* NULL: there is one lock */
     struct ledger ledger;
     struct counters counters;
     struct monitor monitors[PROPERTY_COUNT];
@@ -71,7 +74,11 @@ static void take_fact(void *context, const struct fact *fact)
 struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme)
 {
     struct checks *checks = memory_new(1, sizeof *checks);
+    checks->head = *head;
+    checks->places = places_new(&checks->head);
+    head = checks->places ? &checks->head : head;
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
+    checks->ledger.places = checks->places;
     checks->served.first = checks->answered.first = NOBODY;
     checks->drifts = memory_new((size_t)head->clients + 1, sizeof *checks->drifts);
     checks->coverage = coverage_new(&checks->ledger);
@@ -185,21 +192,39 @@ static void count_return(struct checks *checks, const struct event *event)
 
 /* --- contract --- */
 
-void checks_event(struct checks *checks, const struct event *event)
+static void take(struct checks *checks, const struct event *event)
 {
-    assert(!checks->is_finished);
     ledger_turn(&checks->ledger, event);
-    count_call(checks, event);
-    count_contender(checks, event);
-    count_fault(checks, event);
     ledger_event(&checks->ledger, event);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->event)
             rules[i]->event(&checks->monitors[i], event);
     coverage_event(checks->coverage, event);
     black_box_event(checks->black_box, event);
-    count_return(checks, event);
     ledger_turn_back(&checks->ledger, event->client);
+}
+
+static void take_at_places(struct checks *checks, const struct event *event)
+{
+    struct event here = *event;
+    here.client = places_first(checks->places, &checks->ledger, event);
+    do {
+        take(checks, &here);
+        here.client = places_next(checks->places, event, here.client);
+    } while (here.client != NOBODY);
+}
+
+void checks_event(struct checks *checks, const struct event *event)
+{
+    assert(!checks->is_finished);
+    count_call(checks, event);
+    count_contender(checks, event);
+    count_fault(checks, event);
+    if (checks->places)
+        take_at_places(checks, event);
+    else
+        take(checks, event);
+    count_return(checks, event);
 }
 
 static void sink_take(void *context, const struct event *event)
@@ -364,5 +389,6 @@ void checks_free(struct checks *checks)
     coverage_free(checks->coverage);
     black_box_free(checks->black_box);
     ledger_close(&checks->ledger);
+    places_free(checks->places);
     free(checks);
 }

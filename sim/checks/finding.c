@@ -1,6 +1,8 @@
 /* finding.c - see finding.h. */
 #include "checks/finding.h"
 
+#include "checks/places.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,5 +52,7 @@ const char *quote_name(const struct quote *quote)
 
 const char *client_name(const struct ledger *ledger, int client)
 {
+    if (ledger->places)
+        client = places_client(ledger->places, client);
     return client >= 0 ? ledger->head->names[client] : "somebody unknown";
 }

@@ -247,6 +247,7 @@ struct fact {
 
 struct ledger {
     const struct history_head *head;
+    const struct places *places; /* of its clients; NULL: each is one of the history's */
     const struct scheme *scheme; /* NULL: foreign */
     unsigned promises;           /* bit enum promise: of the scheme, or of the history's head */
     bool is_stated;              /* these are; else a foreign lock is judged by what it does */
@@ -276,6 +277,10 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
                  const struct scheme *scheme, void (*take)(void *context, const struct fact *fact),
                  void *context);
 void ledger_event(struct ledger *ledger, const struct event *event);
+/* That client's clock is the other one's. */
+void ledger_copy_clock(struct ledger *ledger, int client, int other);
+/* Is it of one attempt? What befalls a client befalls it in whatever attempt. */
+bool ledger_is_of_attempt(const struct event *event);
 /* The record of the event's attempt comes into its client's place, for whoever looks at it; and
  * goes out of it again when all have taken the event. */
 void ledger_turn(struct ledger *ledger, const struct event *event);

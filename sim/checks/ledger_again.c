@@ -44,16 +44,26 @@ void ledger_client_close(struct ledger_client *client)
     free_lists(client);
 }
 
+static void keep_clock(struct ledger_client *to, const struct ledger_client *from)
+{
+    to->skew_us = from->skew_us;
+    to->gains_us = from->gains_us;
+    to->rate_since_us = from->rate_since_us;
+    to->is_clock_struck = from->is_clock_struck;
+}
+
+void ledger_copy_clock(struct ledger *ledger, int client, int other)
+{
+    keep_clock(&ledger->clients[client], &ledger->clients[other]);
+}
+
 /* What is the client's, whatever attempt it is in. */
 static void keep_own(struct ledger_client *to, const struct ledger_client *from)
 {
     to->next = from->next;
     to->prev = from->prev;
     to->is_dead = from->is_dead;
-    to->skew_us = from->skew_us;
-    to->gains_us = from->gains_us;
-    to->rate_since_us = from->rate_since_us;
-    to->is_clock_struck = from->is_clock_struck;
+    keep_clock(to, from);
     to->repeated = from->repeated;
     to->has_heard = from->has_heard;
     to->asked = from->asked;
@@ -87,8 +97,7 @@ struct ledger_client *ledger_record(struct ledger *ledger, int client, int attem
     return place->beside && is_at(place->beside, attempt, lock) ? place->beside : NULL;
 }
 
-/* What befalls a client befalls it in whatever attempt: it is told by the one that it holds by. */
-static bool is_of_attempt(const struct event *event)
+bool ledger_is_of_attempt(const struct event *event)
 {
     switch (event->kind) {
     case EVENT_CALL:
@@ -115,7 +124,7 @@ void ledger_turn(struct ledger *ledger, const struct event *event)
 {
     if (event->client < 0)
         return;
-    if (is_of_attempt(event))
+    if (ledger_is_of_attempt(event))
         ledger_turn_to(ledger, event->client, event->attempt);
 }
 
