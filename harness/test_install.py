@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PICKLOCK, ROOT, run
+from conftest import BUILD, PICKLOCK, ROOT, has_browser, run
 
 COMMANDS = re.findall(r"^  ([a-z]+) ", run("--help").out, re.MULTILINE)
 
@@ -233,7 +233,24 @@ def test_doctor_finds_this_machine_fit():
     assert looked.status == 0 and looked.err == ""
     assert said_of(looked, "redis-server").startswith("ok ")
     assert said_of(looked, "steering").startswith("ok ")
-    assert said_of(looked, "python3").startswith("ok ")
+    for subject in ("python3", "redis", "pytest"):
+        assert said_of(looked, subject + " ").startswith("ok "), looked
+    assert said_of(looked, "browser").startswith("ok " if has_browser() else "- ")
+
+
+@pytest.mark.parametrize("there", [[], ["chromium"], ["chromium", "chromedriver"]])
+def test_doctor_says_what_tests_need(tmp_path, there):
+    """One row each, of which the last has two programs: with what to install, and what is not to be had until then."""
+    for name in ["python3", *there]:
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")  # imports nothing
+        (tmp_path / name).chmod(0o755)
+    looked = run("doctor", env={"PATH": f"{tmp_path}:/nowhere"})
+    for module, package in [("redis ", "python3-redis"), ("pytest", "python3-pytest")]:
+        said = said_of(looked, module)
+        assert said.startswith("- ") and said.endswith(f"apt-get install {package}"), looked
+    said = said_of(looked, "browser")
+    assert said.startswith("ok " if len(there) == 2 else "- "), looked
+    assert len(there) == 2 or f"no {'chromedriver' if there else 'chromium'}: " in said and "chromium-driver" in said, looked
 
 
 def test_doctor_misses_what_is_not_there(tmp_path):

@@ -13,8 +13,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +34,8 @@ const char cmd_doctor_help[] =
     "  --redis-server PATH    program of the private servers (default: redis-server on the PATH)\n"
     "\n"
     "Starts a server and asks whether its clock follows, binds a port, traces a process of its\n"
-    "own, and looks for the languages of workers. What is missing comes with what to do about\n"
-    "it. Status 69: something is missing that every command needs.\n";
+    "own, and looks for the languages of workers and for what tests need. What is missing comes\n"
+    "with what to do about it. Status 69: something is missing that every command needs.\n";
 /* clang-format on */
 
 /* What a line says of the machine. */
@@ -205,6 +207,76 @@ static void look_at_languages(struct doctor *doctor)
     }
 }
 
+/* --- tests --- */
+
+static bool python_has(const char *python, const char *module)
+{
+    char *import = memory_format("import %s", module), *program = memory_text(python);
+    char *const words[] = {program, (char *)(uintptr_t) "-c", import, NULL};
+    posix_spawn_file_actions_t silent;
+    int status = 1;
+    pid_t child;
+    posix_spawn_file_actions_init(&silent);
+    posix_spawn_file_actions_addopen(&silent, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&silent, STDOUT_FILENO, STDERR_FILENO);
+    const bool has = posix_spawn(&child, program, &silent, NULL, words, environ) == 0 &&
+                     waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                     WEXITSTATUS(status) == 0;
+    posix_spawn_file_actions_destroy(&silent);
+    free(import);
+    free(program);
+    return has;
+}
+
+/* The first python3 on the PATH that can import it, to be freed; NULL: none can. Debian's package
+ * is of use to Debian's Python, which may stand behind another one. */
+static char *python_with(const char *module)
+{
+    const char *path = getenv("PATH");
+    char *copy = memory_text(path ? path : ""), *rest = copy, *folder, *found = NULL;
+    while (!found && (folder = strsep(&rest, ":"))) {
+        char *python = memory_format("%s/python3", *folder ? folder : ".");
+        if (access(python, X_OK) == 0 && python_has(python, module))
+            found = memory_text(python);
+        free(python);
+    }
+    free(copy);
+    return found;
+}
+
+static void look_at_modules(struct doctor *doctor)
+{
+    static const struct {
+        const char *module, *package, *for_what;
+    } rows[] = {
+        {"redis", "python3-redis", "workers in Python and tests talk to a server through it"},
+        {"pytest", "python3-pytest", "for the plug-in, and picklock's own tests"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *python = python_with(rows[i].module);
+        if (python)
+            say(doctor, FOUND_GOOD, rows[i].module, "%s has it: %s", python, rows[i].for_what);
+        else
+            say(doctor, FOUND_LESS, rows[i].module, "no python3 has it: %s; apt-get install %s",
+                rows[i].for_what, rows[i].package);
+        free(python);
+    }
+}
+
+/* Reports are read in any browser; this one is driven by picklock's own tests. */
+static void look_at_browser(struct doctor *doctor)
+{
+    char space[2][PROGRAM_PATH_MAX];
+    const char *browser = program_find("chromium", space[0]);
+    const char *driver = program_find("chromedriver", space[1]);
+    if (browser == space[0] && driver == space[1])
+        say(doctor, FOUND_GOOD, "browser", "%s, driven by %s: tests of the page", browser, driver);
+    else
+        say(doctor, FOUND_LESS, "browser",
+            "no %s: picklock's tests of the page are left out; apt-get install chromium "
+            "chromium-driver python3-selenium",
+            browser == space[0] ? "chromedriver" : "chromium");
+}
+
 int cmd_doctor(int argc, char **argv)
 {
     struct doctor doctor = {0};
@@ -224,6 +296,8 @@ int cmd_doctor(int argc, char **argv)
     look_at_worker_clock(&doctor);
     look_at_tracing(&doctor);
     look_at_languages(&doctor);
+    look_at_modules(&doctor);
+    look_at_browser(&doctor);
     if (cmd_stop)
         return FAIL_UNKNOWN;
     return doctor.is_bad ? FAIL_UNAVAILABLE : FAIL_NONE;
