@@ -5,7 +5,7 @@
 #   SANITIZE=LIST   address,undefined or thread
 #   LIBFUZZER=yes   with CC=clang: fuzz targets for libFuzzer
 #   CFLAGS=FLAGS    instead of -O2 -g; asserts stay whatever they say
-#   PREFIX=DIR      where `make install` puts everything (/usr/local); DESTDIR=DIR is put in front
+#   PREFIX=DIR      where `make install` puts everything (/usr/local), and `make uninstall` looks for it; DESTDIR=DIR is put in front
 
 BUILD    ?= build
 SANITIZE ?=
@@ -32,7 +32,7 @@ MUTANTS := $(patsubst sim/%.c,$(BUILD)/%.o,$(wildcard sim/test/mutants/*.c))
 FUZZ    := $(patsubst sim/test/%.c,%,$(wildcard sim/test/fuzz_*.c))
 TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
-.PHONY: all install deb setup setup-test demo ready test determinism bench mutations slips-in-schemes guards slips-in-checks falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
+.PHONY: all install uninstall deb setup setup-test demo ready test determinism bench mutations slips-in-schemes guards slips-in-checks falsealarm fuzz libfuzzer sanitised clang check-long unit clean format format-check help $(TESTS)
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
@@ -208,6 +208,9 @@ DESTDIR ?=
 
 install: $(BUILD)/picklock ## install the program, its pages and scenarios: PREFIX=/usr/local DESTDIR=
 	@BUILD="$(abspath $(BUILD))" harness/install.sh "$(DESTDIR)" "$(PREFIX)"
+
+uninstall: ## remove what `make install` put there: the same PREFIX= and DESTDIR=
+	@harness/uninstall.sh "$(DESTDIR)" "$(PREFIX)"
 
 deb: ## make a Debian package, build/*.deb
 	@harness/setup.sh build package

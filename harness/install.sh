@@ -8,12 +8,20 @@
 #                                      reports, the action for GitHub, campaign.sh
 #   lib/python3.x/dist-packages        the Python package, and the pytest plug-in
 #   share/man/man1, share/doc/picklock, and what bash, zsh and fish complete
+#   share/picklock/installed           what was put where, and which folders were made: `make uninstall` (uninstall.sh) reads it
+#
+# All of it is made in a folder of its own first: what fails has installed nothing.
 set -eu
 cd "$(dirname "$0")/.."
 : "${BUILD:=build}"
 [ $# -eq 2 ] || { echo "usage: install.sh DESTDIR PREFIX" >&2; exit 64; }
-prefix=$2
-to=$1$prefix
+case $2 in /*) ;; *) echo "install.sh: PREFIX wants a path from the root, such as /usr/local, not '$2'" >&2; exit 64 ;; esac
+destination=$1
+prefix=$(realpath -sm "$2")
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+to=$stage$prefix
+documents=$(printf '%s' "$prefix/share/doc/picklock" | sed 's/[\\&,]/\\&/g')
 program=$BUILD/picklock
 version=$("$program" --version)
 version=${version#picklock }
@@ -25,12 +33,13 @@ put() { # MODE TARGET FILE...
     install -m "$mode" "$@" "$target"
 }
 
-# A page that could not be printed whole is not installed.
+# A page that could not be printed whole is not installed. The documents that it names are below the prefix.
 print() { # TARGET COMMAND...
     target=$1
     shift
     install -d -m 755 "$(dirname "$target")"
     "$program" "$@" > "$target.new" || { rm -f "$target.new"; exit 1; }
+    sed -i "s,sim/[A-Za-z/]*\.md,$documents/&,g" "$target.new"
     chmod 644 "$target.new"
     mv "$target.new" "$target"
 }
@@ -72,11 +81,27 @@ print "$to/share/fish/vendor_completions.d/picklock.fish" completion fish
 # The Python package, and that pytest finds its plug-in by itself: where Debian's Python looks.
 python=$prefix/lib/python3/dist-packages
 [ "$prefix" = /usr ] || python=$prefix/lib/$(basename "$(readlink -f "$(command -v /usr/bin/python3 || command -v python3 || echo python3)")")/dist-packages
-info=$1$python/picklock-$version.dist-info
-put 644 "$1$python/picklock" harness/picklock/*.py
+info=$stage$python/picklock-$version.dist-info
+put 644 "$stage$python/picklock" harness/picklock/*.py
 install -d -m 755 "$info"
 printf 'Metadata-Version: 2.1\nName: picklock\nVersion: %s\nSummary: pytest plug-in and package of the tester of Redis locks\n' "$version" > "$info/METADATA"
 printf '[pytest11]\npicklock.pytest_plugin = picklock.pytest_plugin\n' > "$info/entry_points.txt"
 chmod 644 "$info"/*
 
-echo "picklock $version is in $to; \`picklock doctor\` looks at this machine"
+# What an earlier version put there stays known.
+list=$destination$prefix/share/picklock/installed
+new=$stage/new
+[ ! -e "$list" ] || cat "$list" > "$new"
+install -d -m 755 "$destination/"
+(cd "$stage" && find . -mindepth 1 -type d | LC_ALL=C sort) | while read -r folder; do
+    folder=${folder#.}
+    [ -d "$destination$folder" ] || { install -d -m 755 "$destination$folder" && echo "$folder/" >> "$new"; }
+done
+(cd "$stage" && find . -mindepth 2 -type f) | while read -r file; do
+    cp -p --remove-destination "$stage${file#.}" "$destination${file#.}"
+    echo "${file#.}" >> "$new"
+done
+LC_ALL=C sort -u "$new" > "$list"
+chmod 644 "$list"
+
+echo "picklock $version is in $destination$prefix; \`picklock doctor\` looks at this machine"

@@ -122,12 +122,19 @@ def put(source, target, mode):
     target.chmod(mode)
 
 
+def put_scheme(pages, source, target):
+    """The commands in its comment are those of where it is; what it says of the source tree is not."""
+    lines = source.read_text().split("\n")
+    target.write_text("\n".join(pages.line("", line) if line.startswith(" *     ") else line for line in lines))
+
+
 def main():
     os.umask(0o022)
     to, prefix = pathlib.Path(sys.argv[1]), sys.argv[2].rstrip("/")
     pages = Pages(prefix)
     for path, place in sorted(pages.files.items()):
         put(ROOT / path, to / place, 0o755 if path.startswith("harness/") and path.endswith((".sh", ".py")) else 0o644)
+    put_scheme(pages, ROOT / "sim/schemes/skeleton.c", to / SHARE / "skeleton.c")
     for page in sorted(pages.pages):
         target = to / pages.where[page]
         target.parent.mkdir(parents=True, exist_ok=True)

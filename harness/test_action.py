@@ -68,6 +68,23 @@ def test_a_scheme_in_c_is_built(step, tmp_path):
     assert step(scheme="my_lock.c").returncode == 64
 
 
+def test_a_scheme_is_built_against_the_program_that_runs_it(step, tmp_path):
+    """Installed under a prefix that nobody searches, with the action beside it, and no pkg-config."""
+    prefix = tmp_path / "odd prefix"
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(PICKLOCK, prefix / "bin")
+    shutil.copytree(ROOT / "sim", prefix / "include/picklock", ignore=lambda _, names: [name for name in names if name.endswith((".c", ".md"))])
+    shutil.copytree(ACTION, prefix / "share/picklock/action")
+    for path in [tmp_path / "bin/picklock", tmp_path / "sim"]:
+        path.unlink()
+    (tmp_path / "bin/picklock").symlink_to(prefix / "bin/picklock")
+    (tmp_path / "bin/pkg-config").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "bin/pkg-config").chmod(0o755)
+    (tmp_path / "my_lock.c").write_text((ROOT / "sim/schemes/skeleton.c").read_text().replace("skeleton", "my_lock"))
+    done = step(prefix / "share/picklock/action", scheme="my_lock.c", options="--fault none")
+    assert done.returncode == 0 and "1 safe" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("lock, cause, marked", [
     ("schemes/redlock.c", "overrun", "self->asked_us = in->now_us;"),
     ("schemes/redlock.c", "unlock-bug", "redlock_delete_on_all(lease, out);"),

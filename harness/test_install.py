@@ -74,6 +74,65 @@ def test_every_command_has_a_page_with_all_of_its_options(installed):
         assert ".SH EXIT STATUS" in page
 
 
+def test_help_and_pages_name_what_is_there(installed, tmp_path):
+    """The documents, by where they are; a page that is printed for a prefix, by where they will be."""
+    named = set()
+    for command in COMMANDS:
+        text = call(installed, command, "--help", cwd=tmp_path).stdout.replace("\n" + 25 * " ", " ")
+        page = call(installed, "man", command, cwd=tmp_path).stdout
+        for words in (text, page):
+            assert not re.search(r"(?<![\w/])(sim|harness|build)/", words), words
+            found = set(re.findall(rf"{re.escape(str(installed))}/[\w./-]*\.md", words))
+            assert all(os.path.exists(path) for path in found), found
+            named |= found
+        for path in re.findall(r"/usr/share/doc/[\w./-]*\.md", (installed / f"share/man/man1/picklock-{command}.1").read_text()):
+            assert (installed / path.removeprefix("/usr/")).exists(), path
+        assert "(sim/" not in (installed / f"share/man/man1/picklock-{command}.1").read_text()
+    assert len(named) >= 3
+
+
+def test_the_skeleton_names_what_is_there(installed, tmp_path):
+    """Its two commands run as they stand, but for where this copy stands."""
+    skeleton = (installed / "share/picklock/skeleton.c").read_text()
+    build, play = re.findall(r"^ \*     (\S.*)$", skeleton, re.M)
+    shutil.copy(installed / "share/picklock/skeleton.c", tmp_path / "my_lock.c")
+    (tmp_path / "my_lock.c").write_text(skeleton.replace("scheme_skeleton", "scheme_my_lock"))
+    for words in (build, play):
+        words = [word.replace("/usr/", f"{installed}/") for word in shlex.split(words)]
+        done = subprocess.run(words, cwd=tmp_path, text=True, capture_output=True, timeout=120,
+                              env={**os.environ, "PATH": f"{installed}/bin:{os.environ['PATH']}"})
+        assert done.returncode == 0, done
+    refused = call(installed, "explore", "--scheme", "my_lock.c", cwd=tmp_path)
+    again = refused.stderr.split("\n")[1]
+    assert refused.returncode == 64 and subprocess.run(["sh", "-c", again], cwd=tmp_path).returncode == 0, refused
+
+
+def test_uninstall_takes_what_install_put_and_nothing_else(tmp_path):
+    """Also a second time over the first; what was there before, and what others put there, stays."""
+    to = tmp_path / "a root"
+    (to / "usr/bin").mkdir(parents=True)
+
+    def call_make(target, prefix="/usr"):
+        return subprocess.run([ROOT / f"harness/{target}.sh", to, prefix], text=True, capture_output=True, env={**os.environ, "BUILD": str(BUILD)})
+
+    for _ in range(2):
+        assert call_make("install").returncode == 0
+    python = next(to.glob("usr/lib/python3/dist-packages/picklock"))
+    subprocess.run(["/usr/bin/python3", "-m", "compileall", "-q", python], check=True)
+    (to / "usr/share/picklock/scenarios/another.yaml").write_text("somebody else's\n")
+    assert call_make("uninstall").returncode == 0
+    left = {str(path.relative_to(to)) for path in to.rglob("*")}
+    assert left == {"usr", "usr/bin", "usr/share", "usr/share/picklock", "usr/share/picklock/scenarios", "usr/share/picklock/scenarios/another.yaml"}
+    nothing = call_make("uninstall")
+    assert nothing.returncode == 69 and "put nothing here" in nothing.stderr
+    shutil.rmtree(to)
+    assert call_make("install", "/opt/some where").returncode == 0 and call_make("uninstall", "/opt/some where").returncode == 0
+    assert list(to.iterdir()) == []
+    for target in ("install", "uninstall"):
+        relative = call_make(target, "opt")
+        assert relative.returncode == 64 and "PREFIX wants a path from the root" in relative.stderr
+
+
 def pages_of(installed):
     pages = [*(installed / "share/doc/picklock").rglob("*.md"), *(installed / "share/picklock").rglob("*.md")]
     assert len(pages) > 20

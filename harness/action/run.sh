@@ -12,6 +12,16 @@ refuse() {
     exit 64
 }
 
+# The headers that belong to the program: beside it where it is installed, in the tree that it was built in; else those of which pkg-config knows.
+headers() {
+    local real folder
+    real=$(readlink -f "$program")
+    for folder in "${real%/bin/*}/include/picklock" "${real%/*}/../sim" "$tree/sim"; do
+        [ ! -e "$folder/schemes/parts.h" ] || { echo "$folder"; return; }
+    done
+    pkg-config --variable=includedir picklock
+}
+
 # Options are words, as a shell would split them; nothing in them is expanded or run.
 options=()
 while IFS= read -r -d '' word; do
@@ -28,9 +38,7 @@ scheme)
     scheme=$PICKLOCK_SCHEME
     case $scheme in *.c)
         built=${scheme%.c}.so
-        header=$tree/sim
-        [ -d "$header/schemes" ] || header=$(pkg-config --variable=includedir picklock)
-        cc -std=c17 -I"$header" -shared -fPIC -o "$built" "$scheme" || refuse "$scheme does not compile"
+        cc -std=c17 -I"$(headers)" -shared -fPIC -o "$built" "$scheme" || refuse "$scheme does not compile"
         scheme=$built ;;
     esac
     case $scheme in

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,4 +43,26 @@ bool place_shared(const char *name, char path[PLACE_BYTES])
 {
     static const char *const places[] = {"../share/picklock/", "../", NULL};
     return find(places, name, path);
+}
+
+/* The folder that holds name, which is a file or a folder in it. */
+static bool find_folder(const char *const *places, const char *name, char path[PLACE_BYTES])
+{
+    char found[PLACE_BYTES];
+    if (!find(places, name, found))
+        return false;
+    found[strlen(found) - strlen(name)] = '\0';
+    return realpath(found, path) != NULL;
+}
+
+bool place_documents(char path[PLACE_BYTES])
+{
+    static const char *const places[] = {"../share/doc/picklock/", NULL};
+    return find_folder(places, "sim/docs", path);
+}
+
+bool place_headers(char path[PLACE_BYTES])
+{
+    static const char *const places[] = {"../include/picklock/", "../sim/", NULL};
+    return find_folder(places, "schemes/parts.h", path);
 }

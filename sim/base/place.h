@@ -18,4 +18,12 @@ bool place_library(const char *name, char path[PLACE_BYTES]);
 /* A file or folder that comes with the program ("scenarios"). false: as above. */
 bool place_shared(const char *name, char path[PLACE_BYTES]);
 
+/* The folder of the documents, where they are installed; without dots in it. false: they are not,
+ * and who reads of "sim/docs/WORKERS.md" finds it in the tree. */
+bool place_documents(char path[PLACE_BYTES]);
+
+/* The folder of the headers of schemes, without dots in it. false: they are in none of its places.
+ */
+bool place_headers(char path[PLACE_BYTES]);
+
 #endif

@@ -2,6 +2,7 @@
 #include "cmd/help_text.h"
 
 #include "base/memory.h"
+#include "base/place.h"
 #include "report/text.h"
 
 #include <stdio.h>
@@ -38,7 +39,37 @@ static size_t term_size(const char *line, size_t size)
     return gap ? (size_t)(gap - line) : size;
 }
 
-struct help_text help_text_read(const char *help)
+/* The size of the name of a document, which a text begins with: "sim/docs/WORKERS.md"; or 0. */
+static size_t document_size(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/";
+    const size_t size = strspn(text, letters);
+    return !strncmp(text, "sim/", 4) && !strncmp(text + size, ".md", 3) ? size + 3 : 0;
+}
+
+/* As documents are named where they are: below their folder where they are installed. To be freed;
+ * NULL: as they are named in help. */
+static char *with_documents(const char *help)
+{
+    char folder[PLACE_BYTES], *made = NULL;
+    size_t size;
+    if (!strstr(help, "sim/") || !place_documents(folder))
+        return NULL;
+    FILE *out = open_memstream(&made, &size);
+    if (!out)
+        return NULL;
+    while (*help) {
+        const size_t name = document_size(help);
+        if (name)
+            fprintf(out, "%s/", folder);
+        fwrite(help, 1, name ? name : 1, out);
+        help += name ? name : 1;
+    }
+    (void)fclose(out);
+    return made;
+}
+
+static struct help_text read_parts(const char *help)
 {
     struct help_text text = {0};
     struct help_part *open = NULL; /* the part that the next line may belong to */
@@ -66,6 +97,14 @@ struct help_text help_text_read(const char *help)
         }
         line = next;
     }
+    return text;
+}
+
+struct help_text help_text_read(const char *help)
+{
+    char *own = with_documents(help);
+    struct help_text text = read_parts(own ? own : help);
+    free(own);
     return text;
 }
 
@@ -116,7 +155,10 @@ static void print_part(FILE *out, const struct help_part *part, int room)
 void help_text_print(FILE *out, const char *help)
 {
     const int room = text_room(out);
-    if (room >= WRITTEN_FOR) {
+    char *own = with_documents(help); /* with longer words than it was written with */
+    const bool is_written_so = room >= WRITTEN_FOR && !own;
+    free(own);
+    if (is_written_so) {
         fputs(help, out);
         return;
     }

@@ -21,11 +21,13 @@ struct help_text {
     size_t count;
 };
 
-/* The parts of help (borrowed). Freed by help_text_free(). */
+/* The parts of help (borrowed); documents are named by where they are, if they are installed. Freed
+ * by help_text_free(). */
 struct help_text help_text_read(const char *help);
 void help_text_free(struct help_text *text);
 
-/* Prints help (borrowed) as it stands, or in narrower lines where its terminal is narrower. */
+/* Prints help (borrowed) as it stands, or in narrower lines where its terminal is narrower, with
+ * documents named like that. */
 void help_text_print(FILE *out, const char *help);
 
 /* An option in a term: "--redis URL, --redis-server PATH" has two. */

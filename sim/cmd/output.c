@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 #include "base/outfile.h"
+#include "base/place.h"
 #include "base/shell.h"
 #include "base/suggest.h"
 #include "base/version.h"
@@ -42,12 +43,15 @@ static bool has_ending(const char *word, const char *ending)
 /* The source was named in the place of what is built from it. */
 static enum fail not_built(const char *word, struct failure *failure)
 {
+    char headers[PLACE_BYTES];
     char *object = memory_format("%.*s.so", (int)strlen(word) - 2, word);
     char *to = shell_word(object), *from = shell_word(word);
+    char *folder = shell_word(place_headers(headers) ? headers : "sim");
     failure_set(failure, FAIL_INPUT,
-                "--scheme %s: is C source. Build it (in picklock's own folder, for -Isim) with\n"
-                "  cc -std=c17 -Isim -shared -fPIC -o %s %s\nand name %s",
-                word, to, from, object);
+                "--scheme %s: is C source. Build it with\n"
+                "  cc -std=c17 -I%s -shared -fPIC -o %s %s\nand name %s",
+                word, folder, to, from, object);
+    free(folder);
     free(to);
     free(from);
     free(object);

@@ -12,7 +12,7 @@
 const char cmd_run_help[] =
     "\n"
     "  SCENARIO...            scenario files, or names as of `picklock list\n"
-    "                         scenarios` (default: all of scenarios/)\n"
+    "                         scenarios` (default: all of scenarios/, here or else its own)\n"
     "  --scheme A,B           only these schemes (default: every scheme that a scenario mentions)\n"
     "  --worker COMMAND       test this lock program, unmodified: 'python3 my_lock.py' (see\n"
     "                         sim/docs/WORKERS.md); without --scheme, nothing else is run\n"

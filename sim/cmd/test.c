@@ -26,7 +26,7 @@ const char cmd_test_help[] =
     "                         asking it once for whatever it may meet. The end is a verdict, with\n"
     "                         the shortest counterexample, what to do about it, and a replay\n"
     "  SCENARIO...            only these scenarios, as of `picklock run`\n"
-    "                         (default: all of scenarios/)\n"
+    "                         (default: all of scenarios/, here or else its own)\n"
     "  --budget TIME          time for the interleavings, and for replaying what they show\n"
     "                         (default 2min); what is not decided by then is unknown\n"
     "  --fault F,G            as for `picklock explore` (default: none, then each fault alone);\n"

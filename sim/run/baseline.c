@@ -303,8 +303,8 @@ static enum fail read_fields(struct baseline *baseline, int number, char *const 
         return bad(baseline, number, words[3] - start + 1, failure,
                    "a property (`picklock list properties`)", words[3]);
     if (strcmp(words[4], "-") != 0 && !cause_read(words[4], &known->cause))
-        return bad(baseline, number, words[4] - start + 1, failure, "a cause (sim/docs/CHECKS.md)",
-                   words[4]);
+        return bad(baseline, number, words[4] - start + 1, failure,
+                   "a cause (`picklock list causes`)", words[4]);
     unfield(words[1]);
     unfield(words[2]);
     known->lock = memory_text(words[1]);

@@ -2,16 +2,16 @@
  * point at.
  *
  * What it locks with is plain and safe: SET key token NX PX, compare-and-delete. It is compiled
- * with the rest, so that it never goes stale, but has no row in schemes.def. A new scheme needs
- * three things:
+ * with the rest, so that it never goes stale, but has no row in schemes.def.
+ *
+ * Build it alone, and name the file where a scheme is asked for,
+ *     cc -std=c17 -Isim -shared -fPIC -o my_lock.so my_lock.c
+ *     picklock run --scheme ./my_lock.so scenarios/expired-lease-double-delete.yaml
+ * with `scheme_my_lock` as the name of the descriptor below. A scheme among picklock's own needs
+ * three things, in its source tree:
  *   1. this file under its own name,
  *   2. a row SCHEME(its_name) in schemes.def,
  *   3. a scenario in scenarios/ that says what is expected of it.
- *
- * Without touching the tree: build it alone and name the file where a scheme is asked for,
- *     cc -std=c17 -Isim -shared -fPIC -o my_lock.so my_lock.c
- *     picklock run --scheme ./my_lock.so scenarios/expired-lease-double-delete.yaml
- * with `scheme_my_lock` as the name of the descriptor below.
  *
  * Rules that the worlds rely on: no clock but in->now_us (the client's own, which may be wrong), no
  * randomness (the world draws lease->token), no I/O, no malloc, no static variable. A file head
