@@ -112,15 +112,47 @@ def test_a_line_that_is_refused_as_such_touches_nothing(tmp_path):
 @pytest.mark.parametrize("words", ["run --on sim FILE --json FILE", "replay FILE --json FILE", "check FILE --json FILE",
                                    "convert FILE --to perfetto --out FILE", "report FOLDER --json FOLDER/results.json",
                                    "report OTHER --diff FOLDER --html FOLDER/results.json", "test FILE --json FILE",
-                                   "run --on sim --baseline FILE --json FILE"])
+                                   "run --on sim --baseline FILE --json FILE", "proxy --upstream 127.0.0.1:1 --rules FILE --key lock --history FILE",
+                                   "run --scheme set-nx-px-cad,FILE.so --json FILE.so",
+                                   "explore --worker false --learn --depends FILE --model FILE", "explore --worker FILE --fault none --html FILE",
+                                   "stress --worker FILE --junit FILE", "watch --key lock --junit FILE -- /usr/bin/python3 FILE"])
 def test_what_is_read_is_not_written_over(words, folder, tmp_path):
-    file = folder / "results.json" if "FOLDER" in words else tmp_path / "read"
+    file = folder / "results.json" if "FOLDER" in words else tmp_path / ("read.so" if "FILE.so" in words else "read")
     if "FOLDER" not in words:
         file.write_text("# picklock-baseline 1\n" if "--baseline" in words else "mine")
     before = file.read_bytes()
-    ran = run(*(word.replace("FOLDER", str(folder)).replace("OTHER", str(folder.parent)).replace("FILE", str(file))
+    ran = run(*(word.replace("FOLDER", str(folder)).replace("OTHER", str(folder.parent)).replace("FILE.so", str(file)).replace("FILE", str(file))
                 for word in words.split()))
     assert ran.status == 64 and "would be replaced by a result" in ran.err and file.read_bytes() == before, ran
+
+
+@pytest.mark.parametrize("lock", ["'/usr/bin/python3' 'LOCK'", "/usr/bin/env python3 -u LOCK --fair"])
+def test_the_program_of_a_worker_is_not_written_over(lock, tmp_path):
+    """Wherever it stands in the command, and by whatever way it is named."""
+    (tmp_path / "lock.py").write_text("mine")
+    ran = run("test", lock.replace("LOCK", "./lock.py"), "--html", tmp_path / "lock.py", cwd=tmp_path)
+    assert ran.status == 64 and "would be replaced by a result" in ran.err and (tmp_path / "lock.py").read_text() == "mine", ran
+
+
+OPTIONS = ["--json", "--junit", "--markdown", "--html"]
+PAIRS = [(command, one, other) for command in ("run --on sim", "stress", "test false", "explore --worker false --learn", "watch --key lock", "report FOLDER", "replay X")
+         for one, other in [("--json", "--html"), ("--markdown", "--junit")]] + \
+        [("explore --worker false --learn", "--model", option) for option in OPTIONS] + \
+        [("proxy --upstream 127.0.0.1:1 --key lock", "--history", "--log"), ("proxy --upstream 127.0.0.1:1", "--log", "--control")]
+
+
+@pytest.mark.parametrize("command, one, other", PAIRS)
+def test_two_results_do_not_go_to_one_place(command, one, other, folder, tmp_path):
+    """Through a link, through another way to its folder, there already or not; and what is there stays."""
+    (tmp_path / "link").symlink_to("place")
+    words = command.replace("FOLDER", str(folder)).split()
+    for there in (False, True):
+        if there:
+            (tmp_path / "place").write_text("of an earlier run")
+        for way in (tmp_path / "place", "./place", f"../{tmp_path.name}/place", "link"):
+            ran = run(*words, one, "place", other, way, cwd=tmp_path)
+            assert ran.status == 64 and "both go to " in ran.err and one in ran.err and other in ran.err, ran
+            assert (tmp_path / "place").exists() == there
 
 
 def test_what_is_read_from_stdin_is_not_written_over_either(tmp_path):

@@ -142,7 +142,8 @@ int cmd_check(int argc, char **argv)
                           "other");
     if (follows && source.format != SOURCE_OURS)
         return cmd_refuse("--follow reads histories of ours: one of Jepsen's is read twice");
-    if (json && output_clear(json, &(struct inputs){argv + 1, 1}, &failure))
+    if (places_clear(&(struct result_place){.option = "--json", .path = json}, 1,
+                     &(struct inputs){argv + 1, 1, {scheme}}, &failure))
         return cmd_failed(&failure);
     struct follow follow = {.stop = &cmd_stop};
     struct shown shown = {.out = json && !strcmp(json, "-") ? stderr : stdout};

@@ -74,7 +74,8 @@ int cmd_convert(int argc, char **argv)
         return cmd_refuse("convert wants --to knossos, porcupine or perfetto");
     const char *path = source_path(argv[1]);
     if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure) ||
-        output_clear(out, &(struct inputs){argv + 1, 1}, &failure) ||
+        places_clear(&(struct result_place){.option = "--out", .path = out}, 1,
+                     &(struct inputs){argv + 1, 1, {NULL}}, &failure) ||
         convert(path, &source, rules, out, &failure))
         return cmd_failed(&failure);
     return FAIL_NONE;

@@ -203,9 +203,9 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     if (!fail)
         fail = explore_args_check_faults(args->fault, failure);
     if (!fail)
-        fail = output_check(&args->output, &(struct inputs){0}, failure);
-    if (!fail && args->model)
-        fail = output_clear(args->model, &(struct inputs){0}, failure);
+        fail = output_check(
+            &args->output, &(struct result_place){.option = "--model", .path = args->model},
+            &(struct inputs){.words = {args->scheme, args->worker, args->depends}}, failure);
     args->has_section = section != NULL;
     return fail ? fail : shard_read(shard, &args->shard, failure);
 }

@@ -236,57 +236,25 @@ enum fail output_open(struct output *output, struct results *results, struct fai
     return check_places(output, failure);
 }
 
-/* Would what is written to path replace what is read? */
-static enum fail check_spares(const char *path, const struct inputs *inputs,
-                              struct failure *failure)
-{
-    for (int i = 0; i < inputs->count && strcmp(path, "-") != 0; i++)
-        if (outfile_is_same(path, strcmp(inputs->paths[i], "-") ? inputs->paths[i] : "/dev/stdin"))
-            return failure_set(failure, FAIL_INPUT, "%s is read, and would be replaced by a result",
-                               path);
-    return FAIL_NONE;
-}
-
-enum fail output_clear(const char *path, const struct inputs *inputs, struct failure *failure)
-{
-    return check_spares(path, inputs, failure) ? FAIL_INPUT : outfile_clear(path, failure);
-}
-
-static enum fail check_differ(const struct output *output, struct failure *failure)
-{
-    for (int i = 0; i < FORMAT_COUNT; i++)
-        for (int k = i + 1; k < FORMAT_COUNT; k++) {
-            const char *one = output->files[i], *other = output->files[k];
-            if (one && other && outfile_is_same(one, other))
-                return failure_set(failure, FAIL_INPUT,
-                                   "%s and %s both go to %s: one would replace the other",
-                                   report_option((enum format)i), report_option((enum format)k),
-                                   strcmp(other, "-") == 0 ? "stdout" : other);
-        }
-    return FAIL_NONE;
-}
-
 /* Nothing is removed before it is known that all may be. */
-static enum fail clear_places(const struct output *output, const struct inputs *inputs,
-                              struct failure *failure)
+static enum fail clear_places(const struct output *output, const struct result_place *more,
+                              const struct inputs *inputs, struct failure *failure)
 {
-    const struct inputs baseline = {.paths = (char *const *)&output->baseline_path,
-                                    .count = output->baseline_path != NULL};
-    enum fail fail = FAIL_NONE;
-    for (int i = 0; i < FORMAT_COUNT && !fail; i++)
-        if (output->files[i] && !(fail = check_spares(output->files[i], inputs, failure)))
-            fail = check_spares(output->files[i], &baseline, failure);
-    for (int i = 0; i < FORMAT_COUNT && !fail; i++)
-        if (output->files[i])
-            fail = outfile_clear(output->files[i], failure);
-    return fail;
+    struct result_place places[FORMAT_COUNT + 1];
+    struct inputs all = *inputs;
+    int count = 0;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        places[count++] = (struct result_place){.option = report_option((enum format)i),
+                                                .path = output->files[i]};
+    if (more)
+        places[count++] = *more;
+    all.words[INPUT_TEXTS - 1] = output->baseline_path; /* no command names so many */
+    return places_clear(places, count, &all, failure);
 }
 
-enum fail output_check(const struct output *output, const struct inputs *inputs,
-                       struct failure *failure)
+enum fail output_check(const struct output *output, const struct result_place *more,
+                       const struct inputs *inputs, struct failure *failure)
 {
-    if (check_differ(output, failure))
-        return failure->code;
     if (heartbeat_read(output->progress, failure))
         return failure->code;
     if (output->updates_baseline && !output->baseline_path)
@@ -294,7 +262,8 @@ enum fail output_check(const struct output *output, const struct inputs *inputs,
     if (output->wants_timeline && output_takes_stdout(output))
         return failure_set(failure, FAIL_INPUT,
                            "--timeline prints on stdout: only one thing can go there");
-    return check_baseline(output, failure) ? failure->code : clear_places(output, inputs, failure);
+    return check_baseline(output, failure) ? failure->code
+                                           : clear_places(output, more, inputs, failure);
 }
 
 /* The failure stays that of the first. */

@@ -4,6 +4,7 @@
 #define PICKLOCK_CMD_OUTPUT_H
 
 #include "cmd/options.h"
+#include "cmd/places.h"
 #include "report/formats.h"
 #include "run/baseline.h"
 #include "run/runner.h"
@@ -90,22 +91,12 @@ struct output {
         "--timeline", OPTION_FLAG, &(output).wants_timeline, 0, 0                                  \
     }
 
-/* What a command reads: it is not written over. Borrowed. */
-struct inputs {
-    char *const *paths;
-    int count;
-};
-
-/* Removes what an earlier run left at path, the place of a result. From then on what stands there
- * is the result of this command, or nothing does, whatever ends it. FAIL_INPUT: it is an input, or
- * cannot be removed. */
-enum fail output_clear(const char *path, const struct inputs *inputs, struct failure *failure);
-
-/* Clears the places of all further copies. FAIL_INPUT, and nothing is cleared: two reports would go
- * to one file, or both to stdout, or one there with a diagram; or the baseline can not be read, or
- * not be written where it is to be updated. */
-enum fail output_check(const struct output *output, const struct inputs *inputs,
-                       struct failure *failure);
+/* Clears the places of all further copies, of `more` (NULL: no other), and of no other result.
+ * FAIL_INPUT, and nothing is cleared: as of places_clear(), where a baseline is read; something
+ * would go to stdout beside a diagram; the baseline can not be read, or not be written where it is
+ * to be updated. */
+enum fail output_check(const struct output *output, const struct result_place *more,
+                       const struct inputs *inputs, struct failure *failure);
 
 /* Fills in results' command, started, invocation and, where it has a shard, campaign (from
  * cmd_line), and makes the run folder. FAIL_INPUT, too: a report could not be put where it is to

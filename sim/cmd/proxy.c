@@ -244,7 +244,16 @@ int cmd_proxy(int argc, char **argv)
         return cmd_refuse("--history FILE and --key GLOB go together, without --toxiproxy-api");
     if (check_tls(&options, toxiproxy.api))
         return FAIL_INPUT;
-    if (history.path && output_clear(history.path, &(struct inputs){0}, &failure))
+    const struct result_place places[] = {
+        {.option = "--history", .path = history.path},
+        {.option = "--log",
+         .path = options.log && strcmp(options.log, "-") ? options.log : NULL,
+         .is_kept = true},
+        {.option = "--control", .path = options.control, .is_kept = true}};
+    const struct inputs inputs = {.words = {options.rules, options.config, toxiproxy.config,
+                                            options.tls.ca_file, options.tls.certificate,
+                                            options.tls.key}};
+    if (places_clear(places, sizeof places / sizeof *places, &inputs, &failure))
         return cmd_failed(&failure);
     enum fail fail = toxiproxy.api ? serve_toxiproxy(&toxiproxy, &options, &failure)
                                    : serve_plain(&options, &history, &failure);

@@ -76,7 +76,8 @@ int cmd_replay(int argc, char **argv)
     if (operands != 1)
         return cmd_refuse("replay wants one schedule file");
     struct live_options live;
-    if (output_check(&output, &(struct inputs){argv + 1, operands}, &failure) ||
+    if (output_check(&output, NULL, &(struct inputs){argv + 1, operands, {scheme, choices.worker}},
+                     &failure) ||
         run_choices_read(&choices, &runner, &live, &failure) ||
         scheme_list_read(scheme, &wanted, &failure) ||
         (choices.worker && run_choices_worker(&choices, &live, &worker, &runner, &failure)))

@@ -91,7 +91,7 @@ static enum fail check_output(const struct output *output, char *const *folders,
         paths[inputs.count++] = memory_format("%s/%s", folders[i], report_file(FORMAT_JSON));
     if (old)
         paths[inputs.count++] = memory_format("%s/%s", old, report_file(FORMAT_JSON));
-    const enum fail fail = output_check(output, &inputs, failure);
+    const enum fail fail = output_check(output, NULL, &inputs, failure);
     while (inputs.count > 0)
         free(paths[--inputs.count]);
     free(paths);

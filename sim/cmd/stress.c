@@ -211,7 +211,9 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return FAIL_INPUT;
     if (options->piece_mb && !options->keep_history)
         return failure_set(failure, FAIL_INPUT, "--history-rotate goes with --history");
-    return output_check(&options->output, &(struct inputs){0}, failure);
+    return output_check(&options->output, NULL,
+                        &(struct inputs){.words = {options->scheme, options->choices.worker}},
+                        failure);
 }
 
 /* What was said stands, whether faults are left out otherwise or not. */

@@ -113,7 +113,10 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
                                others[i].name);
     if (!is_once && servers)
         return failure_set(failure, FAIL_INPUT, "--servers goes with --once");
-    return output_check(&test->output, inputs, failure);
+    return output_check(
+        &test->output, NULL,
+        &(struct inputs){inputs->paths + 1, inputs->count - 1, {inputs->paths[0], test->depends}},
+        failure);
 }
 
 int cmd_test(int argc, char **argv)
@@ -142,7 +145,7 @@ int cmd_test(int argc, char **argv)
         OUTPUT_ROWS(test.output),
     };
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||
-        check(&test, is_once, servers, &(struct inputs){argv + 1, operands}, &failure))
+        check(&test, is_once, servers, &(struct inputs){argv + 1, operands, {NULL}}, &failure))
         return cmd_failed(&failure);
     if (is_once) {
         struct once_options options = {.command = argv[1],

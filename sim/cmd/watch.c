@@ -269,7 +269,7 @@ int cmd_watch(int argc, char **argv)
                                       {"--fail-on", OPTION_TEXT, &cmd.fail_on_text, 0, 0},
                                       OUTPUT_ROWS(cmd.output)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||
-        output_check(&cmd.output, &(struct inputs){0}, &failure) ||
+        output_check(&cmd.output, NULL, &(struct inputs){argv + 1, operands, {NULL}}, &failure) ||
         fail_on_read(cmd.fail_on_text, &cmd.fail_on, &failure))
         return cmd_failed(&failure);
     if (!cmd.key || !*cmd.key)
