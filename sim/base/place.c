@@ -63,6 +63,6 @@ bool place_documents(char path[PLACE_BYTES])
 
 bool place_headers(char path[PLACE_BYTES])
 {
-    static const char *const places[] = {"../include/picklock/", "../sim/", NULL};
+    static const char *const places[] = {"../include/picklock/", "../sim/", "../../sim/", NULL};
     return find_folder(places, "schemes/parts.h", path);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { STREAMS = 3 };
@@ -29,6 +30,7 @@ static _Noreturn void sweeper_run(int waits, void (*work)(const void *context, i
                                   const void *context)
 {
     (void)setsid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT); /* should somebody have stopped it */
     int nowhere = open("/dev/null", O_RDWR);
     for (int i = 0; nowhere >= 0 && i < STREAMS; i++)
         (void)dup2(nowhere, i);

@@ -65,15 +65,20 @@ static _Noreturn void end_like(int status)
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
 }
 
-/* Until the worker has ended: how; or -1: we are told to end. */
-static int wait_for_end(int worker, const sigset_t *waited)
+bool supervisor_is_to_end(int number, int parent)
+{
+    return number == SIGTERM || (number == SIGCONT && getppid() != parent);
+}
+
+/* Until the worker has ended: how; or -1: we are to end. */
+static int wait_for_end(int worker, int parent, const sigset_t *waited)
 {
     for (;;) {
         int status = 0, ended;
         while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
             if (ended == worker)
                 return status;
-        if (sigwaitinfo(waited, NULL) == SIGTERM)
+        if (supervisor_is_to_end(sigwaitinfo(waited, NULL), parent))
             return -1;
     }
 }
@@ -119,7 +124,7 @@ static int answer_calls(const struct supervised *supervised, int worker, int soc
         tell(to, error ? -error : worker);
     (void)close(to);
     (void)close(socket);
-    return error ? -1 : calls_serve(calls, waited);
+    return error ? -1 : calls_serve(calls, supervised->parent, waited);
 }
 
 _Noreturn void supervisor_run(const struct supervised *supervised)
@@ -132,7 +137,7 @@ _Noreturn void supervisor_run(const struct supervised *supervised)
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (getppid() != supervised->parent)
         _exit(0);
     const int supervisor = (int)getpid();
@@ -150,7 +155,7 @@ _Noreturn void supervisor_run(const struct supervised *supervised)
     else
         (void)close(ends[1]);
     const int status = supervised->page ? answer_calls(supervised, worker, ends[0], &all)
-                                        : wait_for_end(worker, &all);
+                                        : wait_for_end(worker, supervised->parent, &all);
     kill_all(worker);
     end_like(status < 0 ? SIGKILL : status);
 }

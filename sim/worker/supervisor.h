@@ -22,6 +22,10 @@ struct supervised {
     void *context;
 };
 
+/* In the supervisor: does this signal, for which it waits, mean that it is to end? Who has died is
+ * told by SIGCONT: it also wakes a supervisor that somebody has stopped. */
+bool supervisor_is_to_end(int number, int parent);
+
 /* In a child of picklock's, made by fork(): becomes the supervisor. The worker's process dies with
  * it. Everything is borrowed; keeps no descriptor open. */
 _Noreturn void supervisor_run(const struct supervised *supervised);

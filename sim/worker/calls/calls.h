@@ -37,8 +37,8 @@ struct calls;
  * told; ECHILD: the worker's process has ended, and told why. Never freed: the process ends. */
 struct calls *calls_take(int worker, int socket, const char *page, int *error);
 
-/* Answers until the worker's process has ended: its wait status; or -1 when SIGTERM came. waited:
- * every signal, all blocked. */
-int calls_serve(struct calls *calls, const sigset_t *waited);
+/* Answers until the worker's process has ended: its wait status; or -1 when a signal said so
+ * (supervisor.h). parent: picklock; waited: every signal, all blocked. */
+int calls_serve(struct calls *calls, int parent, const sigset_t *waited);
 
 #endif

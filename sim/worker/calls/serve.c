@@ -1,6 +1,7 @@
 /* serve.c - the supervisor's loop: takes calls, answers them, one thread after the other. See
  * calls.h. */
 #include "worker/calls/state.h"
+#include "worker/supervisor.h"
 
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -320,7 +321,7 @@ static int take_signals(const struct calls *calls)
     struct signalfd_siginfo signal;
     int status, ended;
     while (read(calls->signals, &signal, sizeof signal) == (ssize_t)sizeof signal)
-        if (signal.ssi_signo == SIGTERM)
+        if (supervisor_is_to_end((int)signal.ssi_signo, calls->parent))
             return -1;
     while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
         if (ended == calls->worker)
@@ -341,8 +342,9 @@ static int take_all(struct calls *calls, int limit_ms)
     return ready > 0 && rows[1].revents ? take_signals(calls) : STILL_SERVES;
 }
 
-int calls_serve(struct calls *calls, const sigset_t *waited)
+int calls_serve(struct calls *calls, int parent, const sigset_t *waited)
 {
+    calls->parent = parent;
     calls->signals = signalfd(-1, waited, SFD_NONBLOCK | SFD_CLOEXEC);
     int status = take_signals(calls);
     while (status == STILL_SERVES) {

@@ -60,7 +60,7 @@ struct held_timer {
 };
 
 struct calls {
-    int worker, pidfd, listener, bell, tick, signals, memory; /* memory: /proc/PID/mem */
+    int worker, parent, pidfd, listener, bell, tick, signals, memory; /* memory: /proc/PID/mem */
     struct time_page *page;
     struct held_thread threads[TIME_THREADS_MAX];
     struct held_thread *behind_birth; /* its call is answered when the thread that it made calls */
