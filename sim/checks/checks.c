@@ -40,6 +40,7 @@ struct checks {
     bool has_loss;                      /* a key went neither in its time nor by a command */
     bool has_unheld_loss; /* of a lock that its client did not hold (yet), or whose holder learned
                              that it was lost, or crashed */
+    bool has_faults;      /* strikes, and what follows from them */
     bool is_finished;
 };
 
@@ -150,7 +151,11 @@ static void count_fault(struct checks *checks, const struct event *event)
     const struct ledger *ledger = &checks->ledger;
     if (event->kind != EVENT_FAULT)
         return;
+    checks->has_faults = true;
+    if (!fault_is_strike(event->fault))
+        return;
     checks->counters.faults++;
+    checks->counters.struck[event->fault]++;
     bool is_in_hold = event->client >= 0 ? ledger->clients[event->client].is_holding : false;
     for (int i = 0; event->client < 0 && i < ledger->head->locks && !is_in_hold; i++)
         is_in_hold = ledger->locks[i].holders > 0;
@@ -291,8 +296,7 @@ static bool do_engines_disagree(const struct checks *checks)
 {
     const unsigned by_loss =
         CONTRADICTS_OTHER | (checks->has_unheld_loss ? (unsigned)CONTRADICTS_GRANT : 0);
-    bool is_explained =
-        checks->ledger.has_inferred || gap_of(checks) || checks->counters.faults > 0;
+    bool is_explained = checks->ledger.has_inferred || gap_of(checks) || checks->has_faults;
     for (int i = 0; i < PROPERTY_COUNT; i++)
         is_explained |= checks->monitors[i].finding.count > 0;
     return !is_explained &&

@@ -61,9 +61,9 @@ struct counters {
     int64_t foreign_releases; /* releases that removed another client's lock */
     int64_t lost_updates;
     int64_t sections; /* critical sections whose counter write was executed */
-    /* What struck what: fault events inside an attempt by the phase that they hit; "vacuity" in
-     * reports. */
-    int64_t faults;
+    /* What struck, and what it hit; "vacuity" in reports. */
+    int64_t faults;             /* that struck: fault_is_strike() */
+    int64_t struck[FAULT_ROWS]; /* of these, each */
     int64_t faults_in_hold;
     int64_t contended; /* attempts that began while somebody held the lock */
 };

@@ -84,6 +84,21 @@ bool fault_needs_cluster(enum fault fault)
            fault == FAULT_SLOT_TAKEN;
 }
 
+bool fault_is_strike(enum fault fault)
+{
+    switch (fault_effect(fault)) {
+    case FAULT_GIVES_UP:
+    case FAULT_ANSWERS_DIALS:
+    case FAULT_PUTS_WITHIN_REACH:
+    case FAULT_SAVES_KEYS:
+        return false;
+    case FAULT_MOVES_SLOT:
+        return fault == FAULT_SLOT_END;
+    default:
+        return true;
+    }
+}
+
 bool fault_ends_outage(enum fault fault)
 {
     const enum fault_effect effect = fault_effect(fault);

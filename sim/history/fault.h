@@ -79,6 +79,10 @@ bool fault_needs_replica(enum fault fault);
 /* Is it about a slot of a Redis Cluster, so that the server must be one? */
 bool fault_needs_cluster(enum fault fault);
 
+/* Is it one that strikes? Else it follows from another one, ends it, or begins one that is told of
+ * when it has struck. */
+bool fault_is_strike(enum fault fault);
+
 /* Can a server that was out of reach be reached again from then on, whatever else it does? */
 bool fault_ends_outage(enum fault fault);
 

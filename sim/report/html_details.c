@@ -161,12 +161,9 @@ static void put_faults(const struct page *page, const struct stress_figures *fig
 {
     html_put(page, "<dt>Clients</dt><dd>%" PRId64 ", all connected before it began</dd>\n",
              figures->clients);
-    html_put(page, "<dt>Struck</dt><dd>");
-    if (figures->faults > 0)
-        html_put(page, "%" PRId64 " faults, %" PRId64 " of them inside a hold", figures->faults,
-                 figures->faults_in_hold);
-    else
-        html_put(page, "without any fault");
+    char *struck = view_struck(figures);
+    html_put(page, "<dt>Struck</dt><dd>%s", struck);
+    free(struck);
     html_put(page,
              "; %" PRId64 " contended attempts; %" PRId64 " refusals, %" PRId64 " errors</dd>\n",
              figures->contended, figures->refusals, figures->errors);

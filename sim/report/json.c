@@ -134,6 +134,16 @@ static json_t *series_json(const struct series *series)
     return made;
 }
 
+/* Those that struck at all. */
+static json_t *struck_json(const struct stress_figures *figures)
+{
+    json_t *made = json_object();
+    for (int i = 0; i < FAULT_ROWS; i++)
+        if (figures->struck[i] > 0)
+            json_object_set_new(made, fault_name((enum fault)i), json_integer(figures->struck[i]));
+    return made;
+}
+
 static json_t *stress_json(const struct stress_figures *figures)
 {
     const struct latency *latency = &figures->latency_us;
@@ -145,6 +155,10 @@ static json_t *stress_json(const struct stress_figures *figures)
     json_object_set_new(quantiles, "p99", json_integer(latency->p99));
     json_object_set_new(quantiles, "p999", json_integer(latency->p999));
     json_object_set_new(quantiles, "max", json_integer(latency->max));
+    json_t *struck = struck_json(figures);
+    if (json_object_size(struck))
+        json_object_set(made, "struck", struck);
+    json_decref(struck);
     json_object_set_new(made, "latency_us", quantiles);
     if (figures->cpu_us)
         json_object_set_new(made, "cpu_us", json_integer(figures->cpu_us));

@@ -125,7 +125,7 @@ static const char *const stress_keys[] = {
 #define COUNT(name, member) name,
 #include "run/stress.def"
 #undef COUNT
-    "latency_us", "series", "cpu_us"};
+    "latency_us", "series", "cpu_us", "struck"};
 
 static void read_numbers(struct results_reading *reading, json_t *object, const char *name,
                          int64_t *numbers, int count)
@@ -171,6 +171,30 @@ static void read_series(struct results_reading *reading, json_t *stress, struct 
     read_leave(reading, place);
 }
 
+/* Older programs did not tell it, and counted what follows from a fault, too. */
+static void read_struck(struct results_reading *reading, json_t *stress,
+                        struct stress_figures *figures)
+{
+    json_t *object = json_object_get(stress, "struck"), *count;
+    const char *name;
+    int64_t all = 0;
+    if (!object)
+        return;
+    if (!json_is_object(object))
+        read_bad(reading, "struck", "wants a count for each fault");
+    json_object_foreach(object, name, count)
+    {
+        enum fault fault;
+        const bool is_count = json_is_integer(count) && json_integer_value(count) > 0;
+        if (!fault_read(name, &fault) || !is_count)
+            read_bad(reading, "struck", "has what is no fault, or no count of one");
+        else
+            all += figures->struck[fault] = json_integer_value(count);
+    }
+    if (all != figures->faults)
+        read_bad(reading, "struck", "does not add up to the faults");
+}
+
 static void read_stress(struct results_reading *reading, json_t *row,
                         struct stress_figures *figures)
 {
@@ -188,6 +212,7 @@ static void read_stress(struct results_reading *reading, json_t *row,
                                            .p99 = read_number(reading, latency, "p99"),
                                            .p999 = read_number(reading, latency, "p999"),
                                            .max = read_number(reading, latency, "max")};
+    read_struck(reading, object, figures);
     if (json_object_get(object, "cpu_us"))
         figures->cpu_us = read_number(reading, object, "cpu_us");
     if (json_object_get(object, "series"))

@@ -182,11 +182,7 @@ static void print_faults(const struct terminal *terminal, const struct result_ro
                          const char *before)
 {
     const struct stress_figures *figures = row->stress;
-    char *faults =
-        figures->faults > 0
-            ? memory_format("%" PRId64 " fault%s, %" PRId64 " inside a hold", figures->faults,
-                            units_plural(figures->faults), figures->faults_in_hold)
-            : memory_text("without any fault");
+    char *faults = view_struck(figures);
     char *words = memory_format(
         "%s: %" PRId64 " connected client%s, %s; %" PRId64 " contended attempts", result_lock(row),
         figures->clients, units_plural(figures->clients), faults, figures->contended);

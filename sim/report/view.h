@@ -70,6 +70,9 @@ struct view_names {
 };
 struct view_names view_names(const struct result_row *row);
 
+/* "900 faults (20 pause, 880 delay), 45 inside a hold"; owned by the caller. */
+char *view_struck(const struct stress_figures *figures);
+
 /* "late-grant [2]": text with the number of its origin, where there are several. */
 char *view_with_origin(const struct results *results, const char *text, int origin);
 

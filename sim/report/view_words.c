@@ -427,3 +427,25 @@ char *view_replay_command(const struct result_row *row, const struct result_prop
     free(scheme);
     return command;
 }
+
+/* --- what struck a stress run --- */
+
+char *view_struck(const struct stress_figures *figures)
+{
+    char *each = memory_text("");
+    for (int i = 0; i < FAULT_ROWS; i++) {
+        if (!figures->struck[i])
+            continue;
+        char *longer = memory_format("%s%s%" PRId64 " %s", each, each[0] ? ", " : " (",
+                                     figures->struck[i], fault_name((enum fault)i));
+        free(each);
+        each = longer;
+    }
+    char *words = figures->faults > 0
+                      ? memory_format("%" PRId64 " fault%s%s%s, %" PRId64 " inside a hold",
+                                      figures->faults, units_plural(figures->faults), each,
+                                      each[0] ? ")" : "", figures->faults_in_hold)
+                      : memory_text("without any fault");
+    free(each);
+    return words;
+}

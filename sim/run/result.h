@@ -62,6 +62,7 @@ struct stress_figures {
 #define COUNT(name, member) int64_t member;
 #include "run/stress.def"
 #undef COUNT
+    int64_t struck[FAULT_ROWS]; /* of the faults, each; all 0: not known */
     int64_t cpu_us; /* of picklock: clients, proxy and checks, not servers; 0: not known */
     struct latency latency_us;
     struct series series;

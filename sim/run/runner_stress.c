@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static char (*client_names(int clients))[NAME_MAX_BYTES]
 {
@@ -31,6 +32,7 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
     figures->foreign_releases = counters->foreign_releases;
     figures->lost_updates = counters->lost_updates;
     figures->faults = counters->faults;
+    memcpy(figures->struck, counters->struck, sizeof figures->struck);
     figures->faults_in_hold = counters->faults_in_hold;
     figures->contended = counters->contended;
     figures->latency_us = outcome->latency_us;

@@ -111,7 +111,7 @@ void series_event(struct series_recorder *recorder, const struct event *event)
     const int at = part_at(recorder, event->time_us < 0 ? 0 : event->time_us);
     struct series_part *part = &recorder->made.parts[at];
     struct series_client *client = event->client >= 0 ? &recorder->clients[event->client] : NULL;
-    part->faults += event->kind == EVENT_FAULT;
+    part->faults += event->kind == EVENT_FAULT && fault_is_strike(event->fault);
     if (!client)
         return;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)

@@ -207,6 +207,7 @@ static void sample_stress(struct results *results)
         .operations_per_second = 12345,
         .latency_us = {.p50 = 850, .p99 = 12400, .p999 = 80100, .max = 501000},
         .faults = 900,
+        .struck = {[FAULT_PAUSE] = 20, [FAULT_DELAY] = 880},
         .faults_in_hold = 45,
         .contended = 110000,
         .cpu_us = 4500000,

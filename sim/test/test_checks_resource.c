@@ -368,8 +368,13 @@ static void faults_are_counted_by_what_they_struck(void **state)
     strikes(story, "server-clock", -1, 0, 0);
     strikes(story, "client-clock", B, -1, 1);
     crashes(story, A);
+    strikes(story, "give-up", B, 0, 0); /* these two strike nobody */
+    strikes(story, "reachable", -1, 0, 0);
     ends(story);
     assert_int_equal(story->counters.faults, 4);
+    assert_int_equal(story->counters.struck[FAULT_SERVER_CLOCK], 2);
+    assert_int_equal(story->counters.struck[FAULT_CRASH], 1);
+    assert_int_equal(story->counters.struck[FAULT_GIVE_UP], 0);
     assert_int_equal(story->counters.faults_in_hold, 2); /* the second step, and the crash */
     story_free(story);
 }

@@ -108,7 +108,7 @@ static void the_terminal_summary_fits(void **state)
     expect_in(text, "Holds are inferred from commands, since nobody told of them: python3 locks/");
     expect_in(text, "A was told at 310.0 ms");
     expect_in(text, "scenarios/late-grant.yaml:9:5: A goes on"); /* why it is unknown */
-    expect_in(text, "200 connected clients, 900 faults, 45 inside a hold");
+    expect_in(text, "200 connected clients, 900 faults (20 pause, 880 delay), 45 inside a hold");
     expect_not_in(text, "\033"); /* neither ours nor theirs */
     while ((line = strsep(&rest, "\n")))
         if (text_width(line) > 100)

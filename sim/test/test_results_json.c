@@ -200,6 +200,8 @@ static void a_row_that_contradicts_itself_is_refused(void **state)
          "results[1].properties: has one of them twice"},
         {"\"faults_in_hold\": 45", "\"faults_in_hold\": 901",
          "stress.faults_in_hold: are more than the faults"},
+        {"\"pause\": 20", "\"pause\": 21", "struck: does not add up to the faults"},
+        {"\"pause\": 20", "\"paused\": 20", "struck: has what is no fault, or no count of one"},
         {"\"grants\": 4321", "\"grants\": 123457", "stress.grants: are more than the operations"},
         {"\"part_us\": 200000", "\"part_us\": 0", "stress.series.part_us: wants 1 or more"},
         {"\"part_us\": 200000", "\"part_us\": -5", "part_us: "},
