@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import resource
 import signal
 import subprocess
 
@@ -20,26 +21,27 @@ def upstream():
 
 
 @contextlib.contextmanager
-def recorded(upstream, tmp_path, rules=""):
+def recorded(upstream, tmp_path, rules="", ends=signal.SIGTERM, **more):
     """A proxy that writes a history; yields how to connect. What it came to is .status, .words, .events."""
     (tmp_path / "rules").write_text(rules)
     with redis.Redis(port=upstream) as ask:
         ask.flushall()
     process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", "--rules", tmp_path / "rules", "--key",
-                                "lock:*", "--history", tmp_path / "h.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                "lock:*", "--history", tmp_path / "h.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
     port = int(process.stdout.readline())
 
     def client(**more):
         return redis.Redis(port=port, socket_timeout=PATIENCE_S, **more)
 
+    client.process = process
     try:
         yield client
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(ends)
         _, client.words = process.communicate(timeout=PATIENCE_S)
         client.status = process.returncode
         text = (tmp_path / "h.jsonl").read_text() if (tmp_path / "h.jsonl").exists() else ""
-        client.text, client.events = text, [json.loads(line) for line in text.splitlines()]
+        client.text, client.events = text, [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
 
 def verdicts(tmp_path):
@@ -138,6 +140,45 @@ def test_what_is_not_whole_says_so_and_is_unknown(upstream, tmp_path, rules, wor
     status, found, row = verdicts(tmp_path)
     assert status == 2 and "holds" not in found.values()
     assert words in client.events[0]["incomplete"]
+
+
+WRONG = "a.set('lock:1', A, nx=True, px=20000), b.delete('lock:1'), b.set('lock:1', B, nx=True, px=20000), a.eval(CAD, 1, 'lock:1', A)"
+RIGHT = "a.set('lock:1', A, nx=True, px=20000), b.set('lock:1', B, nx=True, px=20000), a.eval(CAD, 1, 'lock:1', A)"
+
+
+def until_written(path, words):
+    while words not in path.read_text():
+        pass
+
+
+@pytest.mark.parametrize(("program", "status"), [(RIGHT, 2), (WRONG, 1)], ids=["right", "wrong"])
+def test_a_writer_that_is_killed_leaves_what_was_seen(upstream, tmp_path, program, status):
+    """It stands at its place as it is written. Without its end nothing holds in it; what was violated before is."""
+    with recorded(upstream, tmp_path, ends=signal.SIGKILL) as client, client() as a, client() as b:
+        eval(program, {"a": a, "b": b, "A": A, "B": B, "CAD": CAD})
+        until_written(tmp_path / "h.jsonl", '"op":"release"')
+    assert client.status == -signal.SIGKILL and "end" not in client.events[-1]
+    checked, found, row = verdicts(tmp_path)
+    assert checked == status and "holds" not in found.values(), found
+    assert status == 1 or "the history has no end: its writer was killed" in row["trouble"], row
+    lines = client.text.splitlines(keepends=True)
+    for kept in ("".join(lines[:-1]) + lines[-1][:20], lines[0]):  # and wherever its last write was cut
+        (tmp_path / "h.jsonl").write_text(kept)
+        checked, found, row = verdicts(tmp_path)
+        assert checked in (status, 2) and "holds" not in found.values(), found
+
+
+def test_a_full_disk_leaves_what_was_seen_and_everybody_is_served(upstream, tmp_path):
+    """A limit like a full disk. It is told at once, and in the end."""
+    with recorded(upstream, tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))) as client, client() as a:
+        while (tmp_path / "h.jsonl").stat().st_size < 60000:
+            assert a.set("lock:1", A, nx=True, px=20000) and a.eval(CAD, 1, "lock:1", A) == 1
+        while "cannot be written on" not in client.process.stderr.readline():
+            pass
+        assert a.set("lock:1", A, nx=True, px=20000)
+    assert client.status == 70 and "cannot be written" in client.words, client.words
+    status, found, row = verdicts(tmp_path)
+    assert status == 2 and "holds" not in found.values() and "the history has no end" in row["trouble"], row
 
 
 def test_no_history_where_it_cannot_be_written(upstream, tmp_path):

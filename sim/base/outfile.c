@@ -291,6 +291,21 @@ enum fail outfile_clear(const char *path, struct failure *failure)
                        strerror(error));
 }
 
+enum fail outfile_show(struct outfile *file, struct failure *failure)
+{
+    if (!file->target || file->is_shown)
+        return FAIL_NONE;
+    int error = file->temp ? 0 : name_it(file);
+    if (!error && file->temp && rename(file->temp, file->target) != 0)
+        error = errno;
+    if (error)
+        return cannot_write(file->path, error, failure);
+    free(file->temp);
+    file->temp = NULL;
+    file->is_shown = true;
+    return FAIL_NONE;
+}
+
 /* Everything to the file and, where it can be, to the disk; then it may have a name. */
 static void settle(struct outfile *file, bool is_given_up)
 {
@@ -299,7 +314,7 @@ static void settle(struct outfile *file, bool is_given_up)
     file->stream = NULL;
     if (file->target && !file->error && fsync(file->fd) != 0)
         file->error = errno;
-    if (file->target && !file->temp && !file->error && !is_given_up)
+    if (file->target && !file->temp && !file->error && !is_given_up && !file->is_shown)
         file->error = name_it(file);
     if (file->fd >= 0 && close(file->fd) != 0 && !file->error)
         file->error = errno;
@@ -328,7 +343,8 @@ void outfile_abandon(struct outfile *file)
         settle(file, true);
     else if (file->fd >= 0 && close(file->fd) != 0)
         file->error = errno;
-    if (file->temp)
-        unlink(file->temp); /* nothing can be done about one that stays */
+    if (file->temp || file->is_shown)
+        unlink(file->temp ? file->temp
+                          : file->target); /* nothing can be done about one that stays */
     release(file);
 }

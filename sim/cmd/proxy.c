@@ -29,8 +29,8 @@ const char cmd_proxy_help[] =
     "  --config FILE          several listeners, each with its rules, instead of these three\n"
     "  --log FILE             write a JSON line for each event; - is stderr. Passwords are not\n"
     "                         written\n"
-    "  --history FILE         write what happens to the locks of --key, for picklock check; of\n"
-    "                         tokens only digests are written\n"
+    "  --history FILE         write what happens to the locks of --key, for picklock check (and\n"
+    "                         check --follow) as it happens; of tokens only digests are written\n"
     "  --key GLOB             with --history: the keys of your locks, as in 'lock:*'\n"
     "  --seed N               seed of the chances in the rules (default 1)\n"
     "  --control PATH         a unix socket that tells counters to --status\n"
@@ -139,6 +139,7 @@ static enum fail serve_history(struct standalone_options *options,
                                            .url = url,
                                            .history = wanted->path,
                                            .program = "clients",
+                                           .notice = print_notice,
                                            .hides_values = true};
     enum fail fail = watched_proxy_new(&watched, &watching, &outcome, failure);
     if (!fail) {

@@ -2,8 +2,10 @@
  *
  * First line: the head, with "history": "picklock.history/2". Last line: {"end": N}, N events
  * before it; a file without it was cut off and is refused. Written under a temporary name and
- * renamed when whole. Order = index. A history of version 1, which knows no foreign programs, is
- * read, too. reports/README.md tells of the format, reports/history.schema.json is its schema. */
+ * renamed when whole; or, where its head says "streamed", at its place from the beginning: without
+ * its end it is that of a writer that was killed, and nothing holds in it. Order = index. A history
+ * of version 1, which knows no foreign programs, is read, too. reports/README.md tells of the
+ * format, reports/history.schema.json is its schema. */
 #ifndef PICKLOCK_HISTORY_HISTORY_H
 #define PICKLOCK_HISTORY_HISTORY_H
 
@@ -17,12 +19,15 @@ struct history_writer;
 enum fail history_writer_new(struct history_writer **writer, const char *path,
                              const struct history_head *head, struct failure *failure);
 
-/* The same for a head that is known at the end only: room bytes are kept for it, and
- * history_writer_head() says it before the close. */
-enum fail history_writer_begin(struct history_writer **writer, const char *path, size_t room,
-                               struct failure *failure);
-/* Once. What does not fit, or cannot be written, fails the close. */
+/* The same for one that is there while it is written, whatever ends us; its head, which says so,
+ * may become another one as long as that fits in room bytes. */
+enum fail history_writer_stream(struct history_writer **writer, const char *path, size_t room,
+                                const struct history_head *head, struct failure *failure);
+/* Of a streamed one. What does not fit, or cannot be written, fails the close. */
 void history_writer_head(struct history_writer *writer, const struct history_head *head);
+/* Whoever reads the file finds all that was taken so far. An errno: it cannot be written any more,
+ * which fails the close. */
+int history_writer_flush(struct history_writer *writer);
 
 /* From here on a file is at most about piece_bytes long, a head and a line more: NAME.jsonl goes on
  * in NAME.2.jsonl, and so on. Each stands at its path when it is whole. Before the first event. */
@@ -33,7 +38,7 @@ void history_writer_rotate(struct history_writer *writer, int64_t piece_bytes);
 struct event_sink history_writer_sink(struct history_writer *writer);
 
 /* Writes the end line, syncs, renames into place. Takes writer. On failure (disk full) nothing is
- * left at path. */
+ * left at path, or, of a streamed one, what was written, without an end. */
 enum fail history_writer_close(struct history_writer *writer, struct failure *failure);
 
 /* Gives the file up: removes the temporary file. Takes writer. */

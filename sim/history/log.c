@@ -19,7 +19,7 @@ enum { BUFFER_BYTES = 64 * 1024 };
 struct history_writer {
     struct outfile *file; /* NULL: a piece that could not be opened; what is written is lost */
     int64_t events;
-    size_t room;      /* kept for the head; 0: it has been said */
+    size_t room;      /* kept for the head; 0: it cannot become another one */
     bool has_no_room; /* it does not fit there */
     uint64_t put;     /* bytes so far */
     size_t used;
@@ -138,6 +138,8 @@ static void put_foreign(struct history_writer *writer, const struct history_head
         put_names(writer, ",\"processes\":[", head->processes, head->clients);
     if (head->is_closed)
         put(writer, ",\"closed\":true");
+    if (head->is_streamed)
+        put(writer, ",\"streamed\":true");
     if (head->incomplete[0])
         put_text(writer, ",\"incomplete\":\"", head->incomplete);
 }
@@ -315,40 +317,61 @@ void history_writer_rotate(struct history_writer *writer, int64_t piece_bytes)
     writer->pieces = log_pieces_new(writer->file->path, piece_bytes);
 }
 
-static void put_blanks(struct history_writer *writer, size_t count)
+/* The head, and blanks: as long as the first one. */
+static void put_whole_head(struct history_writer *writer, const struct history_head *head)
 {
-    for (; count > 0; count--)
+    struct history_writer *measured = memory_new(1, sizeof *measured); /* writes nowhere */
+    put_head(measured, head);
+    writer->has_no_room = measured->put > writer->room;
+    free(measured);
+    if (writer->has_no_room)
+        return;
+    writer->put = 0;
+    put_head(writer, head);
+    while (writer->put < writer->room)
         put_bytes(writer, " ", 1);
 }
 
-enum fail history_writer_begin(struct history_writer **writer, const char *path, size_t room,
-                               struct failure *failure)
+int history_writer_flush(struct history_writer *writer)
+{
+    if (writer->used > 0) {
+        flush(writer);
+        (void)fflush(writer->file->stream); /* the outfile keeps the error */
+    }
+    return writer->file->error;
+}
+
+enum fail history_writer_stream(struct history_writer **writer, const char *path, size_t room,
+                                const struct history_head *head, struct failure *failure)
 {
     struct history_writer *made;
     if (open_file(&made, path, failure))
         return failure->code;
-    put_blanks(made, room);
-    put(made, "\n");
     made->room = room;
-    *writer = made;
-    return FAIL_NONE;
+    put_whole_head(made, head);
+    put(made, "\n");
+    if (!history_writer_flush(made) && !outfile_show(made->file, failure)) {
+        *writer = made;
+        return FAIL_NONE;
+    }
+    if (made->file->error)
+        failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", path,
+                    strerror(made->file->error));
+    history_writer_abandon(made);
+    return failure->code;
 }
 
 void history_writer_head(struct history_writer *writer, const struct history_head *head)
 {
     FILE *stream = writer->file->stream;
-    const size_t room = writer->room;
-    flush(writer);
-    writer->room = 0;
+    if (history_writer_flush(writer) || writer->has_no_room)
+        return;
     writer->has_no_room = fseeko(stream, 0, SEEK_SET) != 0;
-    writer->put = 0;
-    put_head(writer, head);
-    writer->has_no_room |= writer->put > room;
     if (writer->has_no_room)
         return;
-    put_blanks(writer, room - writer->put);
-    flush(writer);
-    writer->has_no_room = fseeko(stream, 0, SEEK_END) != 0;
+    put_whole_head(writer, head);
+    (void)history_writer_flush(writer);
+    writer->has_no_room |= fseeko(stream, 0, SEEK_END) != 0;
 }
 
 struct event_sink history_writer_sink(struct history_writer *writer)
@@ -376,7 +399,7 @@ static enum fail release(struct history_writer *writer, bool is_given_up, struct
 
 enum fail history_writer_close(struct history_writer *writer, struct failure *failure)
 {
-    if (writer->has_no_room || writer->room) {
+    if (writer->has_no_room) {
         failure_set(failure, FAIL_INTERNAL, "%s: the head of the history cannot be written there",
                     writer->file->path);
         history_writer_abandon(writer);

@@ -23,9 +23,10 @@ struct history_reader {
     int64_t events;
     int piece; /* that is read, from 1: the first one has the head */
     bool is_over;
-    bool is_cut;     /* see history_reader_was_cut() */
-    bool is_generic; /* every line is read as JSON of any kind */
-    int version;     /* 1 or 2 */
+    bool is_cut;      /* see history_reader_was_cut() */
+    bool is_streamed; /* as of the head */
+    bool is_generic;  /* every line is read as JSON of any kind */
+    int version;      /* 1 or 2 */
     int clients, servers, locks;
     struct client_calls *calls; /* by client */
     char (*names)[NAME_MAX_BYTES];

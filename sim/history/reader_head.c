@@ -13,8 +13,8 @@ static const char *const head_fields[] = {
     "history", "scheme",   "scenario", "world",          "server_version", "clients", "servers",
     "locks",   "lease_us", "unit_us",  "clock_error_us", "seed",           "names"};
 /* Since version 2; not needed. */
-static const char *const new_fields[] = {"program", "promises", "processes", "incomplete",
-                                         "closed"};
+static const char *const new_fields[] = {"program",    "promises", "processes",
+                                         "incomplete", "closed",   "streamed"};
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
@@ -192,6 +192,7 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
     json_t *program = json_object_get(object, "program");
     json_t *incomplete = json_object_get(object, "incomplete");
     json_t *closed = json_object_get(object, "closed");
+    json_t *streamed = json_object_get(object, "streamed");
     enum fail fail = FAIL_NONE;
     reader_at(reader, "program");
     if (program)
@@ -206,6 +207,11 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
         reader_at(reader, "closed");
     if (!fail && closed)
         fail = reader_flag(reader, "closed", closed, &head->is_closed, failure);
+    if (!fail)
+        reader_at(reader, "streamed");
+    if (!fail && streamed)
+        fail = reader_flag(reader, "streamed", streamed, &head->is_streamed, failure);
+    reader->is_streamed = head->is_streamed;
     return fail;
 }
 

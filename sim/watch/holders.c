@@ -96,13 +96,15 @@ int holder_stranger(const struct watched_run *watching, const char *name,
 
 /* --- places --- */
 
-static void name(struct holder *holder, int number)
+void holder_name(const struct watched_run *watching, int number, char *name)
 {
-    const char letter = (char)('A' + number % 26);
-    if (number < 26)
-        (void)snprintf(holder->name, sizeof holder->name, "%c", letter);
+    const bool is_behind = watching->unknown != NOBODY_KNOWN && number > watching->unknown;
+    const int place = number - is_behind;
+    const char letter = (char)('A' + place % 26);
+    if (place < 26)
+        (void)snprintf(name, sizeof(struct holder){0}.name, "%c", letter);
     else
-        (void)snprintf(holder->name, sizeof holder->name, "%c%d", letter, number / 26 + 1);
+        (void)snprintf(name, sizeof(struct holder){0}.name, "%c%d", letter, place / 26 + 1);
 }
 
 static bool owns(const struct watched_run *watching, int holder)
@@ -156,7 +158,7 @@ static int give_place(struct watched_run *watching, const struct peer_process *p
     struct holder *holder = &watching->holders[place];
     holder_settle(watching, holder);
     *holder = (struct holder){.peer = *peer, .attempt = holder->attempt, .key = NO_KEY};
-    name(holder, place - (watching->unknown != NOBODY_KNOWN && place > watching->unknown));
+    holder_name(watching, place, holder->name);
     return place;
 }
 

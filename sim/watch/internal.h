@@ -112,7 +112,9 @@ struct watched_run {
     struct peers peers;
     struct holder holders[HOLDERS_MAX];
     int holders_count;
-    int unknown; /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
+    int heads_holders; /* of these, how many the history's head knows */
+    bool has_failed;   /* to write it */
+    int unknown;       /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
     int64_t uses;
     int64_t links; /* that are open */
     int blind;     /* as of links, of all */
@@ -130,6 +132,8 @@ struct watched_run {
 enum fail watching_open(struct watched_run *watching, const struct watch_options *options,
                         struct watch_outcome *outcome, struct failure *failure);
 enum fail watching_close(struct watched_run *watching, enum fail fail, struct failure *failure);
+/* Every few ms: what is known goes to the file. */
+void watching_tick(struct watched_run *watching);
 /* To the server; is_ours: nobody comes to it but through the proxy. */
 enum fail watching_connect(struct watched_run *watching, const struct url *url, bool is_ours,
                            struct failure *failure);
@@ -192,6 +196,8 @@ void evident_free_spare(struct watched_run *watching);
 bool holder_is_token(const char *value);
 /* Whose token is among the words? Of several the one that owns the key; NOBODY_KNOWN: nobody's. */
 int holder_named(const struct watched_run *watching, const struct request_words *words, int key);
+/* Of that number (name: 16 bytes), whoever gets it. */
+void holder_name(const struct watched_run *watching, int number, char *name);
 /* The one with that token. NOBODY_KNOWN: there is none. */
 int holder_with(const struct watched_run *watching, const char *value);
 /* The one whose first_token it is. */

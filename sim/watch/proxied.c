@@ -16,8 +16,7 @@ struct watched_proxy {
 
 static void on_tick(uv_timer_t *timer)
 {
-    struct watched_run *watching = timer->data;
-    story_flush(watching->story, watching_now_us(watching));
+    watching_tick(timer->data);
 }
 
 static enum fail begin(void *context, uv_loop_t *loop, struct proxy *proxy, struct failure *failure)

@@ -210,7 +210,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct watch_run *run = timer->data;
     struct failure failure;
-    story_flush(run->watching.story, watching_now_us(&run->watching));
+    watching_tick(&run->watching);
     if (run->watching.reads)
         (void)reads_look(run->watching.reads); /* before the ring runs over */
     if (*run->options->stop)

@@ -80,20 +80,36 @@ static enum fail read_version(struct watched_run *watching, struct failure *fail
     return FAIL_NONE;
 }
 
-/* What the history says of itself, known at its end. */
-static void write_head(struct watched_run *watching)
+/* Of everybody who may still come while the run goes on. */
+static void name_clients(const struct watched_run *watching, struct history_head *head)
 {
-    const int clients = watching->holders_count ? watching->holders_count : 1;
-    for (int i = 0; i < watching->holders_count; i++)
-        holder_settle(watching, &watching->holders[i]);
-    const char *why = watch_outcome_unknown(watching->outcome);
+    head->names = memory_new((size_t)head->clients, sizeof *head->names);
+    head->processes = memory_new((size_t)head->clients, sizeof *head->processes);
+    for (int i = 0; i < head->clients; i++) {
+        const struct holder *holder = &watching->holders[i];
+        (void)strcpy(head->names[i], "unknown who");
+        if (i != watching->unknown)
+            holder_name(watching, i, head->names[i]);
+        (void)snprintf(head->processes[i], sizeof head->processes[i], "%s",
+                       *holder->peer.label ? holder->peer.label : "an unknown process");
+    }
+}
+
+/* What the history says of itself: before its end, as much as is known. */
+static struct history_head head_of(const struct watched_run *watching, bool is_end)
+{
+    const int clients = is_end ? watching->holders_count : HOLDERS_MAX,
+              locks = is_end ? watching->keys.count : WATCHED_KEYS_MAX;
+    const char *why =
+        is_end ? watch_outcome_unknown(watching->outcome) : "its head was read before its end";
     struct history_head head = {.scenario = "watch",
                                 .world = "redis",
-                                .clients = clients,
+                                .clients = clients ? clients : 1,
                                 .servers = 1,
-                                .locks = watching->keys.count ? watching->keys.count : 1,
+                                .locks = locks ? locks : 1,
                                 .unit_us = 1000,
                                 .clock_error_us = ERROR_US,
+                                .is_streamed = true,
                                 .has_promises = true,
                                 .promises = PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN |
                                             PROMISE_LEASES};
@@ -103,20 +119,39 @@ static void write_head(struct watched_run *watching)
     (void)snprintf(head.server_version, sizeof head.server_version, "%s", watching->version);
     if (why)
         (void)snprintf(head.incomplete, sizeof head.incomplete, "%s", why);
-    head.names = memory_new((size_t)clients, sizeof *head.names);
-    head.processes = memory_new((size_t)clients, sizeof *head.processes);
-    (void)snprintf(head.names[0], sizeof head.names[0], "A");
-    for (int i = 0; i < watching->holders_count; i++) {
-        const struct holder *holder = &watching->holders[i];
-        const bool is_unknown = i == watching->unknown;
-        (void)snprintf(head.names[i], sizeof head.names[i], "%s",
-                       is_unknown ? "unknown who" : holder->name);
-        (void)snprintf(head.processes[i], sizeof head.processes[i], "%s",
-                       *holder->peer.label ? holder->peer.label : "an unknown process");
-    }
+    name_clients(watching, &head);
+    return head;
+}
+
+static void head_free(struct history_head *head)
+{
+    free(head->names);
+    free(head->processes);
+}
+
+static void write_head(struct watched_run *watching, bool is_end)
+{
+    struct history_head head = head_of(watching, is_end);
     history_writer_head(watching->writer, &head);
-    free(head.names);
-    free(head.processes);
+    head_free(&head);
+    watching->heads_holders = watching->holders_count;
+}
+
+void watching_tick(struct watched_run *watching)
+{
+    story_flush(watching->story, watching_now_us(watching));
+    if (watching->heads_holders != watching->holders_count)
+        write_head(watching, false);
+    const int error = history_writer_flush(watching->writer);
+    if (!error || watching->has_failed)
+        return;
+    watching->has_failed = true;
+    if (watching->options->notice) {
+        char *words = memory_format("%s: cannot be written on: %s", watching->options->history,
+                                    strerror(error));
+        watching->options->notice(watching->options->context, words);
+        free(words);
+    }
 }
 
 enum fail watching_open(struct watched_run *watching, const struct watch_options *options,
@@ -131,10 +166,13 @@ enum fail watching_open(struct watched_run *watching, const struct watch_options
     watching->keys.hides_values = options->hides_values;
     if (getrandom(&watching->keys.salt, sizeof watching->keys.salt, 0) < 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "no random numbers: %s", strerror(errno));
-    if (history_writer_begin(&watching->writer, options->history, HEAD_BYTES, failure))
-        return failure->code;
-    watching->story = story_new(watching->writer);
-    return FAIL_NONE;
+    struct history_head head = head_of(watching, false);
+    const enum fail fail =
+        history_writer_stream(&watching->writer, options->history, HEAD_BYTES, &head, failure);
+    head_free(&head);
+    if (!fail)
+        watching->story = story_new(watching->writer);
+    return fail;
 }
 
 enum fail watching_connect(struct watched_run *watching, const struct url *url, bool is_ours,
@@ -177,7 +215,9 @@ enum fail watching_close(struct watched_run *watching, enum fail fail, struct fa
     if (!fail)
         look_at_end(watching);
     (void)story_free(watching->story);
-    write_head(watching);
+    for (int i = 0; i < watching->holders_count; i++)
+        holder_settle(watching, &watching->holders[i]);
+    write_head(watching, true);
     if (fail)
         history_writer_abandon(watching->writer);
     else
