@@ -1,6 +1,7 @@
 /* fail.c - see fail.h. Never prints, never exits. */
 #include "base/fail.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,4 +39,12 @@ enum fail failure_wrap(struct failure *failure, const char *format, ...)
         used += snprintf(failure->text + used, sizeof failure->text - (size_t)used, ": %s", inner);
     mark_cut(failure->text, used);
     return failure->code;
+}
+
+const char *fail_of_temporary(int error)
+{
+    return error == ENOSPC || error == EDQUOT
+               ? "no space is left on that disk: make room there, or set TMPDIR to a folder on "
+                 "another one"
+               : strerror(error);
 }

@@ -42,4 +42,8 @@ enum fail failure_set(struct failure *failure, enum fail code, const char *forma
 enum fail failure_wrap(struct failure *failure, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* As strerror(), for a file of our own folder below TMPDIR; where its disk is full, with what to
+ * do. */
+const char *fail_of_temporary(int error);
+
 #endif

@@ -12,7 +12,7 @@ enum fail shared_file_make(void **memory, const char *path, size_t size, struct 
     const int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be made: %s", path,
-                           strerror(errno));
+                           fail_of_temporary(errno));
     *memory = MAP_FAILED;
     int error = posix_fallocate(descriptor, 0, (off_t)size);
     if (!error) {
@@ -24,5 +24,5 @@ enum fail shared_file_make(void **memory, const char *path, size_t size, struct 
         return FAIL_NONE;
     (void)unlink(path);
     return failure_set(failure, FAIL_UNAVAILABLE, "%s: cannot be mapped: %s", path,
-                       strerror(error));
+                       fail_of_temporary(error));
 }

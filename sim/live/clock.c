@@ -58,7 +58,7 @@ enum fail clock_shim_link(const char *folder, char *link, size_t size, struct fa
     const int printed = snprintf(link, size, "%s/clock.so", folder);
     if (printed > 0 && (size_t)printed < size && symlink(shim, link) == 0)
         return FAIL_NONE;
-    failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, strerror(errno));
+    failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", link, fail_of_temporary(errno));
     link[0] = '\0'; /* none */
     return FAIL_UNAVAILABLE;
 }

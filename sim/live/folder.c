@@ -108,7 +108,7 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
         if (!mkdtemp(folder->path))
             return failure_set(failure, FAIL_UNAVAILABLE,
                                "no temporary folder can be made in %s: %s", parent,
-                               strerror(errno));
+                               fail_of_temporary(errno));
         folder->held = hold(folder->path);
         /* Another start may look into it, whose it is, and hold it meanwhile: then once more. */
         if (folder->held < 0) {
@@ -116,7 +116,8 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
             continue;
         }
         if (!set_mark(folder->held))
-            (void)failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder->path, strerror(errno));
+            (void)failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder->path,
+                              fail_of_temporary(errno));
         else if (!sweeper_start(&folder->sweeper, sweep, folder->path, failure))
             return FAIL_NONE;
         remove_all(folder->path);

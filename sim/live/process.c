@@ -201,7 +201,7 @@ static enum fail write_settings(const struct process *process, bool has_aof, con
 {
     FILE *file = fopen(path, "we");
     if (!file)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, fail_of_temporary(errno));
     (void)fprintf(file, "%sappendonly %s\nport %d\ndir ", settings, has_aof ? "yes" : "no",
                   process->port);
     put_quoted(file, process->folder);
@@ -210,7 +210,7 @@ static enum fail write_settings(const struct process *process, bool has_aof, con
     bool is_written = !ferror(file);
     if (fclose(file) == 0 && is_written)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, fail_of_temporary(errno));
 }
 
 /* What it shares with the library preloaded into it. */
@@ -268,7 +268,8 @@ enum fail process_begin(struct process *process, const struct process_options *o
     memset(process, 0, sizeof *process);
     (void)snprintf(process->folder, sizeof process->folder, "%s", options->folder);
     if (mkdir(process->folder, 0700) != 0 && errno != EEXIST)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", process->folder, strerror(errno));
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", process->folder,
+                           fail_of_temporary(errno));
     int port = options->port ? options->port : process_free_port();
     process->bus_port = options->is_clustered ? process_free_port() : 0;
     if (port == 0 || (options->is_clustered && process->bus_port == 0))

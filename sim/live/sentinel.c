@@ -36,7 +36,7 @@ static enum fail write_settings(const struct process *sentinel, int primary_port
 {
     FILE *file = fopen(path, "we");
     if (!file)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, fail_of_temporary(errno));
     (void)fprintf(file,
                   "port %d\nbind 127.0.0.1\nsentinel monitor " GROUP " 127.0.0.1 %d 1\n"
                   "sentinel down-after-milliseconds " GROUP " %d\n",
@@ -44,7 +44,7 @@ static enum fail write_settings(const struct process *sentinel, int primary_port
     const bool is_written = !ferror(file);
     if (fclose(file) == 0 && is_written)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, fail_of_temporary(errno));
 }
 
 static enum fail open_clock(struct process *sentinel, const char *path, struct failure *failure)

@@ -160,7 +160,7 @@ static enum fail move_file(const char *from, const char *to, struct failure *fai
         if (rename(source, target) == 0)
             return FAIL_NONE;
     }
-    return failure_set(failure, FAIL_UNKNOWN, "%s: %s", source, strerror(errno));
+    return failure_set(failure, FAIL_UNKNOWN, "%s: %s", source, fail_of_temporary(errno));
 }
 
 /* --- the snapshot --- */
@@ -221,7 +221,7 @@ static enum fail replace(struct servers *servers, int number, bool has_aof, stru
     snapshot_path(servers, number, snapshot, sizeof snapshot);
     (void)snprintf(loaded, sizeof loaded, "%s/dump.rdb", folder);
     if (!has_aof && link(snapshot, loaded) != 0)
-        return failure_set(failure, FAIL_UNKNOWN, "%s: %s", snapshot, strerror(errno));
+        return failure_set(failure, FAIL_UNKNOWN, "%s: %s", snapshot, fail_of_temporary(errno));
     if (has_aof && move_file(from, folder, failure))
         return failure->code;
     return spares_start_in(servers, next, folder, has_aof, failure);

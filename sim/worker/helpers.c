@@ -38,13 +38,13 @@ static enum fail write_module(const char *folder, const char *language, const ch
         is_written = false;
     if (is_written)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, fail_of_temporary(errno));
 }
 
 enum fail helpers_write(const char *folder, struct failure *failure)
 {
     if (mkdir(folder, 0700) != 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, fail_of_temporary(errno));
     if (write_module(folder, "python", "picklock_worker.py", module_python, failure) ||
         write_module(folder, "ruby", "picklock_worker.rb", module_ruby, failure) ||
         write_module(folder, "node", "picklock-worker.js", module_node, failure))
@@ -57,9 +57,10 @@ enum fail helpers_link_shim(struct session *session, struct failure *failure)
     char program[PLACE_BYTES], found[PLACE_BYTES];
     (void)snprintf(session->shim, sizeof session->shim, "%s/time.so", session->servers.folder.path);
     if (place_library("picklock-time.so", found))
-        return symlink(found, session->shim) == 0 ? FAIL_NONE
-                                                  : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s",
-                                                                session->shim, strerror(errno));
+        return symlink(found, session->shim) == 0
+                   ? FAIL_NONE
+                   : failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", session->shim,
+                                 fail_of_temporary(errno));
     place_program(program);
     return failure_set(
         failure, FAIL_UNAVAILABLE,

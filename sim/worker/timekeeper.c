@@ -24,7 +24,7 @@ static enum fail bell_open(struct timekeeper *timekeeper, struct failure *failur
         timekeeper->bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (timekeeper->bell >= 0)
         return FAIL_NONE;
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, strerror(errno));
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", path, fail_of_temporary(errno));
 }
 
 enum fail timekeeper_open(struct timekeeper *timekeeper, const char *path, int64_t now_us,
