@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 . harness/parts.sh
 
-part "setup"            harness/setup.sh build test browser opinion edn clang format
+part "setup"            harness/setup.sh build test browser opinion edn clang format package lintian
 part "clang"            make clang
 part "sanitizers"       make sanitised SANITISED_RUNS=300 SANITISED_SAMPLE=1
 for turn in 1 2 3; do
@@ -29,6 +29,7 @@ part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "checks, random"   env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_random
 part "checks, engines"  env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_engines
 part "blank in path"    harness/elsewhere.sh
+part "package, lintian" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_install.py -k lintian
 part "package, bare root" harness/bare_root.sh package
 part "demo, bare root"  harness/bare_root.sh demo
 part "determinism"      make determinism

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|edn|clang|package|format|campaign|bench ...
+# Installs what is missing, and nothing else: setup.sh build|test|workers|browser|opinion|edn|clang|package|lintian|format|campaign|bench ...
 #
 # A part counts as present when what needs it works, however it came here (apt, a source build, another compiler).
 # Missing parts are installed with apt, through sudo when not root. Without apt or rights: the list, and exit 69.
@@ -60,6 +60,10 @@ PARTS
     ;;
     package) cat <<'PARTS'
 debhelper|debhelper dh-python dpkg-dev|command -v dh && command -v dh_python3 && command -v dpkg-buildpackage|make deb
+PARTS
+    ;;
+    lintian) cat <<'PARTS'
+lintian|lintian|command -v lintian|looks at the package that make deb makes
 PARTS
     ;;
     format) cat <<'PARTS'
