@@ -30,6 +30,12 @@ def test_no_such_program(picklock):
     assert ran.status == 69 and "no-such-program cannot be run: No such file or directory" in ran.err, ran
 
 
+def test_a_program_that_is_not_executable(picklock, tmp_path):
+    (tmp_path / "lock.py").write_text("")
+    ran = once(picklock, f"{tmp_path}/lock.py")
+    assert ran.status == 69 and f"it is not executable; name what runs it, as in 'python3 {tmp_path}/lock.py', or chmod +x" in ran.err, ran
+
+
 @pytest.mark.parametrize("program, package", [("python3", "python3"), ("node", "nodejs"), ("ruby", "ruby"),
                                               ("java", "default-jre-headless"), ("go", "golang-go")])
 def test_no_such_language_here(picklock, tmp_path, program, package):
