@@ -105,7 +105,8 @@ static enum fail open_peers(struct asking *asking, int attempts, struct failure 
         return failure->code;
     for (int i = 0; i < asking->clients; i++)
         asking->peers[i] = (struct seat){.session = asking->peers_session, .client = i};
-    return asking_compare_tokens(asking, attempts, failure);
+    const enum fail fail = asking_compare_tokens(asking, attempts, failure);
+    return fail ? fail : asking_find_counters(asking, failure);
 }
 
 static enum fail begin(struct asking *asking, int attempts, bool *is_stale, struct failure *failure)

@@ -11,8 +11,8 @@
 
 /* --- tokens --- */
 
-/* What it was asked for, to its end; the first of all its commands that shows a token is noted. */
-static enum fail go_through(struct asking *asking, struct seat *seat, enum worker_op op,
+/* The first of all its commands that shows a token is noted. */
+enum fail asking_go_through(struct asking *asking, struct seat *seat, enum worker_op op,
                             struct failure *failure)
 {
     enum { TRIES = 200 };
@@ -35,22 +35,29 @@ static enum fail go_through(struct asking *asking, struct seat *seat, enum worke
     return fail ? fail : seat_run_out(seat, failure);
 }
 
+enum fail asking_clear(struct asking *asking, struct failure *failure)
+{
+    enum fail fail = FAIL_NONE;
+    for (int s = 0; s < asking->servers && !fail; s++)
+        fail = control_do(session_control(asking->peers_session, s), failure, "FLUSHALL");
+    return fail;
+}
+
 /* One attempt after the other, each where nothing is. */
 static enum fail draw(struct asking *asking, struct seat *seat, struct spoken_token *drawn,
                       int attempts, struct failure *failure)
 {
     struct session *session = seat->session;
     for (int i = 0; i < attempts; i++) {
-        for (int s = 0; s < asking->servers; s++)
-            if (control_do(session_control(session, s), failure, "FLUSHALL"))
-                return failure->code;
+        if (asking_clear(asking, failure))
+            return failure->code;
         seat->commands = 0;
         seat->own.length = 0;
-        if (go_through(asking, seat, WORKER_ACQUIRE, failure))
+        if (asking_go_through(asking, seat, WORKER_ACQUIRE, failure))
             return failure->code;
         drawn[i] = seat->own;
         if (session_answer(session, seat->client)->kind == ANSWER_OK &&
-            go_through(asking, seat, WORKER_RELEASE, failure))
+            asking_go_through(asking, seat, WORKER_RELEASE, failure))
             return failure->code;
     }
     return FAIL_NONE;

@@ -111,6 +111,14 @@ enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct
 /* Do the peers, which are new, draw a token of their own in each of so many attempts, or one for
  * all of them (asking->token)? FAIL_UNKNOWN: two clients have the same, or it cannot be told. */
 enum fail asking_compare_tokens(struct asking *asking, int attempts, struct failure *failure);
+/* Does an attempt that is refused change a key beside the lock's for good, and so does the next
+ * one? FAIL_UNKNOWN: which. */
+enum fail asking_find_counters(struct asking *asking, struct failure *failure);
+/* What a peer is asked for, to its end, each command executed and answered at once; and all keys of
+ * the peers' servers gone. */
+enum fail asking_go_through(struct asking *asking, struct seat *seat, enum worker_op op,
+                            struct failure *failure);
+enum fail asking_clear(struct asking *asking, struct failure *failure);
 /* Does each peer answer as the one did that was asked? Asks for histories that have, together, each
  * kind of answer that was not asked so before. FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_clients(struct asking *asking, struct failure *failure);
