@@ -44,6 +44,7 @@ struct effort {
     int tries;         /* of the attempt under way */
     int sent, heard;   /* requests of that attempt; replies to them */
     bool has_error;    /* one of those */
+    bool is_told;      /* that attempt's trying was blamed: once is enough */
     bool is_waiting;   /* of any operation: for a reply to what it sent last */
     int64_t called_us; /* the operation under way */
 };
@@ -263,7 +264,7 @@ static void follow(struct progress_monitor *self, const struct ledger_client *cl
         effort->called_us = event->time_us;
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE) {
         effort->tries = effort->sent = effort->heard = 0;
-        effort->has_error = false;
+        effort->has_error = effort->is_told = false;
     }
     if (event->kind == EVENT_SEND && is_of_acquire)
         effort->sent++;
@@ -323,6 +324,17 @@ static bool is_in_vain(const struct monitor *monitor, const struct event *event)
            is_undisturbed(self, client, event->client);
 }
 
+/* Rounds behind the bound that say so: what one server has refused there, undisturbed, is as good
+ * as an acquire that returns refused. */
+static int tries_needed(const struct monitor *monitor, const struct ledger_client *client)
+{
+    const struct progress_monitor *self = monitor->state;
+    return monitor->ledger->head->servers == 1 && client->answered_us != NEVER_US &&
+                   self->server_index < client->call_index
+               ? 1
+               : TRIES_MAX;
+}
+
 static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
@@ -357,8 +369,10 @@ static void event(struct monitor *monitor, const struct event *event)
         return;
     if (is_in_work(monitor, client->lock) || is_barred_by_unknown(ledger, client))
         return;
-    if (is_trying && ++self->efforts[event->client].tries != TRIES_MAX)
+    struct effort *effort = &self->efforts[event->client];
+    if (is_trying && (effort->is_told || ++effort->tries < tries_needed(monitor, client)))
         return;
+    effort->is_told |= is_trying;
     hit(monitor, event, client->lock);
 }
 

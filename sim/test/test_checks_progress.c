@@ -51,6 +51,32 @@ static void an_acquire_that_tries_for_ever_is_stuck(void **state)
     story_free(story);
 }
 
+/* A key of 670 ms behind a lease of 300: one round alone begins behind two leases, and is refused.
+ */
+static void one_refusal_behind_the_bound_is_enough_for_who_tries_on(void **state)
+{
+    (void)state;
+    for (int refused_ms = 560; refused_ms <= 640; refused_ms += 80) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        executes(story, A, OP_ACQUIRE, command(VERB_SET_NX_PX, 1, 670), OK);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        crashes(story, A);
+        at(story, 550);
+        calls(story, B, OP_ACQUIRE);
+        at(story, refused_ms);
+        executes(story, B, OP_ACQUIRE, set(story, B), NIL);
+        at(story, 660);
+        happens(story, (struct event){.kind = EVENT_WAKE, .client = B, .server = -1});
+        ends(story);
+        if (refused_ms > 600)
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        else
+            assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
 static void a_refusal_within_the_bound_is_progress(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -339,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losers_that_keep_a_dead_lock_alive_are_stuck),
         cmocka_unit_test(an_acquire_that_tries_for_ever_is_stuck),
+        cmocka_unit_test(one_refusal_behind_the_bound_is_enough_for_who_tries_on),
         cmocka_unit_test(a_refusal_within_the_bound_is_progress),
         cmocka_unit_test(the_crash_of_one_who_had_nothing_is_no_sign_of_life),
         cmocka_unit_test(late_grants_one_after_the_other_are_progress),
