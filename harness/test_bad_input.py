@@ -35,7 +35,7 @@ CASES = {
         "a key twice": (HEAD + CALL.replace('"t": 1', '"t": 1, "t": 1') + RETURN + END, ("2:", "duplicate")),
         "no UTF-8": ((HEAD + CALL + RETURN + END).encode().replace(b'"granted"', b'"gr\xffnted"'), ("3:", "0xff")),
         "tags": (HEAD + "#inst " + CALL + RETURN + END, ("2:", "not JSON")),
-        "deep nesting": (HEAD + CALL[:-2] + ', "x": ' + "[" * 100000 + "\n", ("2:4097", "longer than")),
+        "deep nesting": (HEAD + CALL[:-2] + ', "x": ' + "[" * 100000 + "\n", ("2:65537", "longer than")),
     },
     "jepsen-json": {
         "whole": (JSON_CALL + JSON_OK, None),
@@ -50,7 +50,7 @@ CASES = {
         "a key twice": (JSON_CALL.replace("}", ', "f": "release"}') + JSON_OK, ("1:64", "'f' twice")),
         "no UTF-8": (JSON_CALL.encode().replace(b"acquire", b"acq\xffire"), ("1:25", "no ':f'")),
         "tags": ("#inst " + JSON_CALL + JSON_OK, ("1:1", "no JSON")),
-        "deep nesting": (JSON_CALL.replace("}", ', "x": ' + "[" * 100000), ("1:1", "nested deeper")),
+        "deep nesting": (JSON_CALL.replace("}", ', "x": ' + "[" * 100000), ("1:100", "nested deeper")),
     },
     "jepsen-edn": {
         "whole": (EDN_CALL + EDN_OK, None),
@@ -65,9 +65,36 @@ CASES = {
         "a key twice": (EDN_CALL.replace("}", " :f :release}") + EDN_OK, ("1:50", "'f' twice")),
         "no UTF-8": (EDN_CALL.encode().replace(b"acquire", b"acq\xffire"), ("1:19", "no ':f'")),
         "tags": ("#jepsen.history.Op" + EDN_CALL.replace("}", ' :at #inst "2026"}') + "#jepsen.history.Op " + EDN_OK, None),
-        "deep nesting": (EDN_CALL.replace("}", " :x " + "[" * 100000), ("1:1", "nested deeper")),
+        "deep nesting": (EDN_CALL.replace("}", " :x " + "[" * 100000), ("1:84", "nested deeper")),
     },
 }
+
+
+EDN_VALUES = ["1/2", "-3/4", "7N", "12345678901234567890123", "1.5M", "1e400", "##NaN", "##-Inf", "\\newline", "\\(", "\\u00e9", "a.b/c", ":a/b", "#inst \"2026\"",
+              "#{1/2 :x}", "[1/2 (3 {4/5 nil})]"]
+
+
+@pytest.mark.parametrize("value", EDN_VALUES)
+def test_whatever_edn_writes_may_stand_where_nobody_reads_it(picklock, tmp_path, value):
+    path = tmp_path / "a.edn"
+    path.write_text(EDN_CALL.replace("}", f" :mine {value}}}") + EDN_OK.replace("}", f" :value {{:mine {value}}}}}"))
+    ran = picklock("check", path, "--format", "jepsen-edn")
+    assert ran.status == 2 and "violated" not in ran.out and not ran.err, ran
+
+
+LINES = {"picklock": (HEAD, event(0, 1, "call", note="@"), RETURN + END), "jepsen-json": ("", JSON_CALL.replace("}", ', "note": "@"}'), JSON_OK),
+         "jepsen-edn": ("", EDN_CALL.replace("}", ' :note "@"}'), EDN_OK)}
+
+
+@pytest.mark.parametrize("form", LINES)
+def test_a_line_of_64_kib_is_the_longest(picklock, tmp_path, form):
+    before, line, behind = LINES[form]
+    path = tmp_path / "a"
+    for size, status in ((65536, 2), (65537, 64)):
+        path.write_text(before + line.replace("@", "x" * (size - len(line) + 2)) + behind)
+        assert max(map(len, path.read_text().splitlines())) == size
+        ran = picklock("check", path, "--format", form)
+        assert ran.status == status and ("longer than 65536 bytes" in ran.err) == (status == 64), ran
 
 
 def test_every_format_has_every_kind():

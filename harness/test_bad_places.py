@@ -66,7 +66,7 @@ OURS = [
     (head(promises=["token", "token"]), "1@promises", "'promises' has 'token' twice"),
     (HEAD + "{\n", "2:1", "not JSON: "),
     (HEAD + CALL[:20], "2:21", "the file ends in the middle of a line: it was cut off"),
-    (HEAD + '{"x": "' + "y" * 5000, "2:4097", "a line longer than 4096 bytes: not a history of ours"),
+    (HEAD + '{"x": "' + "y" * 70000, "2:65537", "a line longer than 65536 bytes: not a history of ours"),
     (HEAD + CALL, "3:1", "no end line: the file was cut off"),
     (HEAD + CALL + '{"end": 2}\n', "3:2", "the end line counts 2 events, there are 1"),
     (HEAD + CALL + '{"end": "1"}\n', "3:2", "'end' wants a whole number"),
@@ -89,7 +89,8 @@ OURS = [
      "the call of 'release' in attempt 1 stands above already"),
     (HEAD + event(0, 5, "call") + event(1, 4, "return", result="granted"), "3:10", "'t' is 4, earlier than 5 of the event before: time runs forwards"),
     (HEAD + event(0, 1, "call", lock=1), "2@lock", "'lock' is 1; the head knows 1"),
-    (HEAD + event(1, 1, "call"), "2:2", "event 1 where 0 should follow: a gap"),
+    (HEAD + event(1, 1, "call"), "2:2", "event 1 where 0 should follow: what is between is missing"),
+    (HEAD + CALL + CALL, "3:2", "event 0 where 1 should follow: that one stands above already"),
     (opaque([created()], opaque={"keys": "lock"}), "2@keys", "'keys' wants a list of the lock's keys"),
     (opaque([created()], opaque={"keys": [7]}), "2@keys", "wants a text"),
     (opaque([created()], opaque={"keys": ["lck"]}), "2@keys", "a lock has no key 'lck'; did you mean 'lock'?"),
@@ -124,11 +125,16 @@ EDN = [
     ('{:a "\\u12x4"}', "1:10", "\\u wants four hexadecimal digits"),
     ('{:a "\\q"}', "1:7", "no such escape in a text"),
     ('{:a "x', "1:7", "the file ends within a text: it was cut off"),
-    ('{:a "' + "x" * 5000, "1:4098", "a text longer than 4092 bytes"),
-    ("{:a " + "x" * 5000, "1:4100", "a word longer than 4095 bytes"),
+    ('{:a "' + "x" * 70000, "1:65537", "a value longer than 65536 bytes"),
+    ("{:a " + "x" * 70000, "1:65537", "a value longer than 65536 bytes"),
     ("{:a \x01}", "1:5", "no value begins with byte 1"),
-    ("{:a 1x}", "1:1", "'1x' is no number"),
-    ("[" * 100, "1:2", "values nested deeper than 32"),
+    ("{:a 1x}", "1:5", "'1x' is no number"),
+    ("{:a\n  1/0}", "2:3", "'1/0' is no number"),
+    ("{:a ##Nan}", "1:", "no value is called '##Nan'"),
+    ("{:a \\", "1:6", "the file ends within a value: it was cut off"),
+    ("{:process 1/2 :type :invoke :f :acquire}", "1:11", "an operation wants ':process', a number from 0 or :nemesis"),
+    (edn(":time #{7}"), "1:45", "':time' wants a whole number"),
+    ("[" * 100, "1:34", "values nested deeper than 32"),
     ("[{:type :invoke]", "1:16", "']' closes nothing that is open"),
     ("{:type :invoke :f #inst}", "1:24", "a '#' without its value"),
     ("{:type :invoke :value [#_]}", "1:26", "a '#' without its value"),
@@ -137,7 +143,7 @@ EDN = [
     (EDN_CALL + "#inst", "2:6", "the file ends within a value: it was cut off"),
     ("{:type :invoke :f}", "1:18", "a map with a key, 'f', that has no value"),
     ("{:type :invoke :f", "1:18", "the file ends within a value: it was cut off"),
-    ("{:a [" + "1 " * 50000 + "]}", "1:1", "a value longer than 65536 bytes"),
+    ("{:a [" + "1 " * 50000 + "]}", "1:65538", "a value longer than 65536 bytes"),
     (edn(":f :release"), "1:39", "'f' twice: a map has a key once"),
     (edn(":value {:key 1 :key 2}"), "1:", "'key' twice: a map has a key once"),
     ("[] {}", "1:4", "something stands behind the end"),
@@ -170,7 +176,8 @@ EDN = [
     ("{:process -1}", "1:11", "an operation wants ':process', a number from 0 or :nemesis"),
     (edn("").replace("process 0", "process 9"), "1:1", "process 9 follows process 5, where 4 run at once, and that one has not ended in :info", "--concurrency", "4"),
 ]
-JSON = [(JSON_CALL.replace('"acquire"', "acquire"), "1:1", "'acquire' is no JSON")]
+JSON = [(JSON_CALL.replace('"acquire"', "acquire"), f"1:{JSON_CALL.index('acquire')}", "'acquire' is no JSON"),
+        (JSON_CALL.replace('"acquire"', "1/2"), f"1:{JSON_CALL.index('acquire')}", "'1/2' is no number")]
 ROWS = [(form, row) for form, rows in (("picklock", OURS), ("jepsen-edn", EDN), ("jepsen-json", JSON)) for row in rows]
 
 

@@ -29,8 +29,9 @@ enum {
     STEPS_MAX = 500,
     /* A results.json: 20000 runs of 3 kB. Read back, JSON takes up to twenty times its size. */
     RESULTS_BYTES_MAX = 64 * 1024 * 1024,
-    /* One line of a history file. */
-    HISTORY_LINE_MAX = 4096,
+    /* One line of a history file, or one operation of somebody else's: ours have some 400 bytes,
+       and may carry fields of their writer's. */
+    HISTORY_LINE_MAX = 64 * 1024,
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* form.c - see form.h. */
-#include "history/form.h"
+#include "history/form_parts.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_BYTE = EOF - 1, TOKEN_MAX = 4096, KEY_MAX = 128 };
+enum { KEY_MAX = 128 };
 
 /* What is open: a map waits for a key where key is empty. */
 struct open {
@@ -33,245 +33,18 @@ void form_init(struct form_reader *reader, FILE *file, const char *path,
                                    .look = NO_BYTE};
 }
 
-/* At the byte that is read next. */
-__attribute__((format(printf, 3, 4))) static enum fail
-refuse_here(const struct form_reader *reader, struct failure *failure, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    enum fail fail = form_refuse(reader, reader->line, reader->column, failure, format, values);
-    va_end(values);
-    return fail;
-}
-
-/* --- bytes --- */
-
-static int peek(struct form_reader *reader)
-{
-    if (reader->look == NO_BYTE)
-        reader->look = getc_unlocked(reader->file);
-    return reader->look;
-}
-
-static int take(struct form_reader *reader)
-{
-    int byte = peek(reader);
-    reader->look = NO_BYTE;
-    reader->bytes++;
-    reader->column++;
-    if (byte == '\n') {
-        reader->line++;
-        reader->column = 1;
-    }
-    return byte;
-}
-
-static bool is_blank(const struct form_reader *reader, int byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == ',' ||
-           (reader->language == FORM_JSON && byte == ':');
-}
-
-static bool ends_token(int byte)
-{
-    return byte == EOF || byte <= ' ' || strchr(",()[]{}\";", byte) != NULL;
-}
-
 static void skip_blanks(struct form_reader *reader)
 {
     for (;;) {
-        int byte = peek(reader);
+        int byte = form_peek(reader);
         if (reader->language == FORM_EDN && byte == ';')
-            while (peek(reader) != '\n' && peek(reader) != EOF)
-                (void)take(reader);
-        else if (is_blank(reader, byte))
-            (void)take(reader);
+            while (form_peek(reader) != '\n' && form_peek(reader) != EOF)
+                (void)form_take(reader);
+        else if (form_is_blank(reader, byte))
+            (void)form_take(reader);
         else
             return;
     }
-}
-
-/* --- scalars --- */
-
-static enum fail take_code(struct form_reader *reader, unsigned *code, struct failure *failure)
-{
-    *code = 0;
-    for (int i = 0; i < 4; i++) {
-        int digit = peek(reader);
-        const char *digits = "0123456789abcdef0123456789ABCDEF";
-        const char *place = digit > 0 ? strchr(digits, digit) : NULL;
-        if (!place)
-            return refuse_here(reader, failure, "\\u wants four hexadecimal digits");
-        (void)take(reader);
-        *code = *code << 4 | (unsigned)((place - digits) % 16);
-    }
-    return FAIL_NONE;
-}
-
-/* The first half of a pair, as put_code() wrote it just before; 0: there is none. */
-static unsigned first_half(const char *bytes, size_t size)
-{
-    const unsigned char *at = (const unsigned char *)bytes + size - 3;
-    if (size < 3 || at[0] != 0xed || at[1] < 0xa0 || at[1] > 0xaf)
-        return 0;
-    return 0xd000 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
-}
-
-/* As UTF-8. Half a pair that is alone is none, and yet no other text's bytes. */
-static void put_code(unsigned code, char *bytes, size_t *size)
-{
-    const unsigned first = code >> 10 == 0xdc00 >> 10 ? first_half(bytes, *size) : 0;
-    if (first) {
-        code = 0x10000 + ((first & 0x3ff) << 10 | (code & 0x3ff));
-        *size -= 3;
-        bytes[(*size)++] = (char)(0xf0 | code >> 18);
-        bytes[(*size)++] = (char)(0x80 | (code >> 12 & 0x3f));
-        bytes[(*size)++] = (char)(0x80 | (code >> 6 & 0x3f));
-        bytes[(*size)++] = (char)(0x80 | (code & 0x3f));
-        return;
-    }
-    if (code < 0x80) {
-        bytes[(*size)++] = (char)code;
-        return;
-    }
-    if (code < 0x800) {
-        bytes[(*size)++] = (char)(0xc0 | code >> 6);
-    } else {
-        bytes[(*size)++] = (char)(0xe0 | code >> 12);
-        bytes[(*size)++] = (char)(0x80 | (code >> 6 & 0x3f));
-    }
-    bytes[(*size)++] = (char)(0x80 | (code & 0x3f));
-}
-
-static enum fail take_escape(struct form_reader *reader, char *bytes, size_t *size,
-                             struct failure *failure)
-{
-    static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    const int byte = peek(reader);
-    const char *at = byte > 0 ? strchr(names, byte) : NULL;
-    unsigned code = 0;
-    if (!at && byte != 'u')
-        return refuse_here(reader, failure, "no such escape in a text");
-    (void)take(reader);
-    if (at) {
-        bytes[(*size)++] = meant[at - names];
-        return FAIL_NONE;
-    }
-    if (take_code(reader, &code, failure))
-        return failure->code;
-    put_code(code, bytes, size);
-    return FAIL_NONE;
-}
-
-static enum fail take_text(struct form_reader *reader, char *bytes, size_t *size,
-                           struct failure *failure)
-{
-    int byte;
-    *size = 0;
-    while ((byte = peek(reader)) != '"') {
-        if (byte == EOF)
-            return refuse_here(reader, failure, "the file ends within a text: it was cut off");
-        if (*size + 4 >= TOKEN_MAX)
-            return refuse_here(reader, failure, "a text longer than %d bytes", TOKEN_MAX - 4);
-        (void)take(reader);
-        enum fail fail = FAIL_NONE;
-        if (byte == '\\')
-            fail = take_escape(reader, bytes, size, failure);
-        else
-            bytes[(*size)++] = (char)byte;
-        if (fail)
-            return fail;
-    }
-    (void)take(reader);
-    bytes[*size] = '\0';
-    return FAIL_NONE;
-}
-
-static enum fail take_token(struct form_reader *reader, char *bytes, size_t *size,
-                            struct failure *failure)
-{
-    *size = 0;
-    while (!ends_token(peek(reader)) && !is_blank(reader, peek(reader)))
-        if (*size + 1 < TOKEN_MAX)
-            bytes[(*size)++] = (char)take(reader);
-        else
-            return refuse_here(reader, failure, "a word longer than %d bytes", TOKEN_MAX - 1);
-    bytes[*size] = '\0';
-    if (*size == 0)
-        return refuse_here(reader, failure, "no value begins with byte %d", peek(reader));
-    return FAIL_NONE;
-}
-
-static bool is_number(const char *bytes)
-{
-    const char *at = bytes + (*bytes == '-' || *bytes == '+');
-    return *at >= '0' && *at <= '9';
-}
-
-static enum fail number(const struct form_reader *reader, char *bytes, size_t size, json_t **value,
-                        struct failure *failure)
-{
-    char *end;
-    if (bytes[size - 1] == 'N' || bytes[size - 1] == 'M') /* EDN's big ones */
-        bytes[size - 1] = '\0';
-    errno = 0;
-    long long whole = strtoll(bytes, &end, 10);
-    if (!*end && !errno) {
-        *value = json_integer(whole);
-        return FAIL_NONE;
-    }
-    errno = 0;
-    double real = strtod(bytes, &end);
-    if (*end || errno || !(*value = json_real(real)))
-        return form_refuses(reader, failure, "'%.40s' is no number", bytes);
-    return FAIL_NONE;
-}
-
-/* The bytes as they are: one whose bytes are no UTF-8 is a text all the same. */
-static json_t *text_of(const char *bytes, size_t size)
-{
-    return json_stringn_nocheck(bytes, size);
-}
-
-static enum fail word(const struct form_reader *reader, char *bytes, size_t size, json_t **value,
-                      struct failure *failure)
-{
-    if (is_number(bytes))
-        return number(reader, bytes, size, value, failure);
-    if (!strcmp(bytes, "nil") || !strcmp(bytes, "null"))
-        *value = json_null();
-    else if (!strcmp(bytes, "true") || !strcmp(bytes, "false"))
-        *value = json_boolean(bytes[0] == 't');
-    else if (reader->language == FORM_JSON)
-        return form_refuses(reader, failure, "'%.40s' is no JSON", bytes);
-    else
-        *value = text_of(bytes + (*bytes == ':' || *bytes == '\\'),
-                         size - (*bytes == ':' || *bytes == '\\'));
-    return FAIL_NONE;
-}
-
-static enum fail take_scalar(struct form_reader *reader, json_t **value, struct failure *failure)
-{
-    char bytes[TOKEN_MAX];
-    size_t size;
-    enum fail fail;
-    if (peek(reader) == '"') {
-        (void)take(reader);
-        fail = take_text(reader, bytes, &size, failure);
-        if (!fail)
-            *value = text_of(bytes, size);
-        return fail;
-    }
-    if (peek(reader) == '\\' && reader->language == FORM_EDN) {
-        (void)take(reader);
-        bytes[0] = (char)take(reader); /* a character, be it a bracket */
-        *value = text_of(bytes, 1);
-        while (!ends_token(peek(reader)))
-            (void)take(reader);
-        return FAIL_NONE;
-    }
-    fail = take_token(reader, bytes, &size, failure);
-    return fail ? fail : word(reader, bytes, size, value, failure);
 }
 
 /* --- what holds others --- */
@@ -288,11 +61,12 @@ struct nest {
     json_t *made; /* the value, whole */
 };
 
-static enum fail begin(const struct form_reader *reader, struct nest *nest, bool is_map, int close,
+static enum fail begin(struct form_reader *reader, struct nest *nest, bool is_map, int close,
                        struct failure *failure)
 {
     if (nest->depth == FORM_DEPTH_MAX)
-        return form_refuses(reader, failure, "values nested deeper than %d", FORM_DEPTH_MAX);
+        return form_refuse_here(reader, failure, "values nested deeper than %d", FORM_DEPTH_MAX);
+    (void)form_take(reader);
     struct open *open = &nest->open[nest->depth++];
     open->value = is_map ? json_object() : json_array();
     open->close = close;
@@ -347,20 +121,34 @@ static void put(struct nest *nest, json_t *value)
 
 static enum fail end(struct form_reader *reader, struct nest *nest, struct failure *failure)
 {
-    int byte = peek(reader);
+    int byte = form_peek(reader);
     if (nest->depth == 0 || nest->open[nest->depth - 1].close != byte)
-        return refuse_here(reader, failure, "'%c' closes nothing that is open", byte);
+        return form_refuse_here(reader, failure, "'%c' closes nothing that is open", byte);
     if (nest->discards || nest->is_tagged)
-        return refuse_here(reader, failure, "a '#' without its value");
+        return form_refuse_here(reader, failure, "a '#' without its value");
     struct open *open = &nest->open[nest->depth - 1];
     if (open->is_map && open->has_key)
-        return refuse_here(reader, failure, "a map with a key, '%.40s', that has no value",
-                           open->key);
-    (void)take(reader);
+        return form_refuse_here(reader, failure, "a map with a key, '%.40s', that has no value",
+                                open->key);
+    (void)form_take(reader);
     nest->depth--;
     nest->discards = open->discards;
     nest->is_tagged = open->is_tagged;
     put(nest, open->value);
+    return FAIL_NONE;
+}
+
+/* "##NaN", "##Inf" or "##-Inf": a number that is none. */
+static enum fail symbolic(struct form_reader *reader, struct nest *nest, struct failure *failure)
+{
+    char name[TOKEN_MAX];
+    size_t size;
+    (void)form_take(reader);
+    if (form_take_token(reader, name, &size, failure))
+        return failure->code;
+    if (strcmp(name, "NaN") != 0 && strcmp(name, "Inf") != 0 && strcmp(name, "-Inf") != 0)
+        return form_refuse_here(reader, failure, "no value is called '##%.40s'", name);
+    put(nest, json_real(0));
     return FAIL_NONE;
 }
 
@@ -369,20 +157,20 @@ static enum fail hash(struct form_reader *reader, struct nest *nest, struct fail
 {
     char tag[TOKEN_MAX];
     size_t size;
-    (void)take(reader);
-    if (peek(reader) == '{') {
-        (void)take(reader);
+    (void)form_take(reader);
+    if (form_peek(reader) == '{')
         return begin(reader, nest, false, '}', failure);
-    }
-    if (peek(reader) == '_') {
-        (void)take(reader);
+    if (form_peek(reader) == '#')
+        return symbolic(reader, nest, failure);
+    if (form_peek(reader) == '_') {
+        (void)form_take(reader);
         nest->discards++;
         return FAIL_NONE;
     }
-    if (ends_token(peek(reader)))
-        return refuse_here(reader, failure, "a '#' without its value");
+    if (form_ends_token(form_peek(reader)))
+        return form_refuse_here(reader, failure, "a '#' without its value");
     nest->is_tagged |= !nest->discards;
-    return take_token(reader, tag, &size, failure);
+    return form_take_token(reader, tag, &size, failure);
 }
 
 /* A value of the outermost map begins here, or a name of it. */
@@ -405,26 +193,24 @@ static void note_place(struct form_reader *reader, struct nest *nest)
 
 static enum fail step(struct form_reader *reader, struct nest *nest, struct failure *failure)
 {
-    int byte = peek(reader);
+    int byte = form_peek(reader);
     json_t *value = NULL;
     if (byte == EOF)
-        return refuse_here(reader, failure, "the file ends within a value: it was cut off");
-    if (reader->bytes > FORM_BYTES_MAX)
-        return form_refuses(reader, failure, "a value longer than %d bytes", FORM_BYTES_MAX);
+        return form_refuse_here(reader, failure, "the file ends within a value: it was cut off");
+    if (form_is_full(reader))
+        return form_refuse_length(reader, failure);
+    note_place(reader, nest);
     if (byte == '#' && reader->language == FORM_EDN)
         return hash(reader, nest, failure);
-    note_place(reader, nest);
-    if (byte == '{' || byte == '[' || (byte == '(' && reader->language == FORM_EDN)) {
-        (void)take(reader);
+    if (byte == '{' || byte == '[' || (byte == '(' && reader->language == FORM_EDN))
         return begin(reader, nest, byte == '{',
                      byte == '{'   ? '}'
                      : byte == '[' ? ']'
                                    : ')',
                      failure);
-    }
     if (byte == '}' || byte == ']' || byte == ')')
         return end(reader, nest, failure);
-    enum fail fail = take_scalar(reader, &value, failure);
+    enum fail fail = form_take_scalar(reader, &value, failure);
     if (fail)
         return fail;
     put(nest, value);
@@ -437,7 +223,7 @@ static enum fail repeated(struct form_reader *reader, const struct nest *nest,
     const char *key = nest->open[nest->depth - 1].key;
     return nest->depth == 1
                ? form_refuses_name(reader, key, failure, "'%.40s' twice: a map has a key once", key)
-               : refuse_here(reader, failure, "'%.40s' twice: a map has a key once", key);
+               : form_refuse_here(reader, failure, "'%.40s' twice: a map has a key once", key);
 }
 
 static enum fail take_value(struct form_reader *reader, json_t **value, struct failure *failure)
@@ -456,7 +242,7 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
         if (!nest.made)
             skip_blanks(reader);
         if (!fail && !nest.made && nest.depth == 0 && !nest.discards && !nest.is_tagged &&
-            (peek(reader) == EOF || (reader->is_within && peek(reader) == ']')))
+            (form_peek(reader) == EOF || (reader->is_within && form_peek(reader) == ']')))
             return FAIL_NONE; /* nothing but what was discarded */
     }
     for (int i = 0; fail && i < nest.depth; i++)
@@ -475,26 +261,26 @@ enum fail form_next(struct form_reader *reader, json_t **value, struct failure *
     skip_blanks(reader);
     bool is_first = !reader->has_begun;
     reader->has_begun = true;
-    if (is_first && (peek(reader) == '[' || peek(reader) == '(')) {
-        (void)take(reader);
+    if (is_first && (form_peek(reader) == '[' || form_peek(reader) == '(')) {
+        (void)form_take(reader);
         reader->is_within = true;
         skip_blanks(reader);
     }
     reader->at_line = reader->line;
     reader->at_column = reader->column;
-    if (reader->is_within && (peek(reader) == ']' || peek(reader) == ')')) {
-        (void)take(reader);
+    if (reader->is_within && (form_peek(reader) == ']' || form_peek(reader) == ')')) {
+        (void)form_take(reader);
         skip_blanks(reader);
-        if (peek(reader) != EOF)
-            return refuse_here(reader, failure, "something stands behind the end");
+        if (form_peek(reader) != EOF)
+            return form_refuse_here(reader, failure, "something stands behind the end");
         return FAIL_NONE;
     }
-    if (peek(reader) == EOF && ferror(reader->file))
+    if (form_peek(reader) == EOF && ferror(reader->file))
         return failure_set(failure, FAIL_INPUT, "%.600s: cannot be read: %s", reader->path,
                            strerror(errno));
-    if (peek(reader) == EOF && reader->is_within)
-        return refuse_here(reader, failure, "the file ends within its list: it was cut off");
-    if (peek(reader) == EOF)
+    if (form_peek(reader) == EOF && reader->is_within)
+        return form_refuse_here(reader, failure, "the file ends within its list: it was cut off");
+    if (form_peek(reader) == EOF)
         return FAIL_NONE;
     return take_value(reader, value, failure);
 }

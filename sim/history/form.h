@@ -1,13 +1,15 @@
 /* form.h - reads EDN or JSON, one value at a time, from a file of any size.
  *
  * What is read is a jansson value: a keyword, symbol or character is its text without its colon or
- * backslash, a list, vector or set is an array, a map is an object whose keys are texts, a float is
- * a real, nil is null. A tag (#inst, #jepsen.history.Op) is passed over, and so are comments and
- * what #_ discards. Never: recursion; more memory than FORM_BYTES_MAX of text take. */
+ * backslash, a list, vector or set is an array, a map is an object whose keys are texts, nil is
+ * null. A float, a ratio and a number with too many digits for an integer are a real, as near as
+ * one is. A tag (#inst, #jepsen.history.Op) is passed over, and so are comments and what #_
+ * discards. Never: recursion; more memory than FORM_BYTES_MAX of text take. */
 #ifndef PICKLOCK_HISTORY_FORM_H
 #define PICKLOCK_HISTORY_FORM_H
 
 #include "base/fail.h"
+#include "base/limits.h"
 
 #include <jansson.h>
 #include <stdarg.h>
@@ -15,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = 64 * 1024 };
+enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = HISTORY_LINE_MAX };
 
 enum form_language { FORM_EDN, FORM_JSON };
 

@@ -1,5 +1,5 @@
 /* form_place.c - where in its file a value, or a field of it, is refused; see form.h. */
-#include "history/form.h"
+#include "history/form_parts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -58,4 +58,19 @@ enum fail form_refuses_name(const struct form_reader *reader, const char *name,
                     field ? field->column : reader->at_column, failure, format, values);
     va_end(values);
     return fail;
+}
+
+enum fail form_refuse_here(const struct form_reader *reader, struct failure *failure,
+                           const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    enum fail fail = form_refuse(reader, reader->line, reader->column, failure, format, values);
+    va_end(values);
+    return fail;
+}
+
+enum fail form_refuse_length(const struct form_reader *reader, struct failure *failure)
+{
+    return form_refuse_here(reader, failure, "a value longer than %d bytes", FORM_BYTES_MAX);
 }

@@ -306,8 +306,10 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
     if (event->index != reader->events) {
         reader_at(reader, "i");
         return reader_refuses(reader, failure,
-                              "event %" PRId64 " where %" PRId64 " should follow: a gap",
-                              event->index, reader->events);
+                              "event %" PRId64 " where %" PRId64 " should follow: %s", event->index,
+                              reader->events,
+                              event->index < reader->events ? "that one stands above already"
+                                                            : "what is between is missing");
     }
     return check_call(reader, event, failure)
                ? failure->code

@@ -360,7 +360,7 @@ static void bad_files_are_refused_with_file_and_line(void **state)
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":0,\"op\"", 2, "cut off"},
         {HEAD "{\"end\":1}\n", 2, "counts 1"},
         {HEAD CALL "{\"end\":1}\nmore\n", 4, "behind the end"},
-        {HEAD "{\"i\":1,\"t\":5,\"kind\":\"call\",\"client\":0,\"op\":\"acquire\"}\n", 2, "gap"},
+        {HEAD "{\"i\":1,\"t\":5,\"kind\":\"wake\"}\n", 2, "missing"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":1,\"op\":\"acquire\"}\n", 2, "client"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"op\":\"acquire\"}\n", 2, "client"},
         {HEAD "{\"i\":0,\"t\":5,\"kind\":\"call\",\"client\":0}\n", 2, "wants 'op'"},
@@ -451,7 +451,7 @@ static void a_line_without_end_is_refused_early(void **state)
     memset(text + sizeof HEAD - 1, 'x', 3 * HISTORY_LINE_MAX);
     text[sizeof HEAD - 1 + 3 * HISTORY_LINE_MAX] = '\0';
     assert_int_equal(read_all(text, &failure), FAIL_INPUT);
-    assert_non_null(strstr(failure.text, "longer than 4096 bytes"));
+    assert_non_null(strstr(failure.text, "longer than 65536 bytes"));
     free(text);
 }
 
