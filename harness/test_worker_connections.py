@@ -147,6 +147,12 @@ EACH = """
         self.redis = Each(settings.address())
 """
 
+def test_who_keeps_no_connection_has_none_that_falls_silent(picklock, tmp_path, own):
+    ran = picklock("run", "--worker", own(more=EACH), "scenarios/half-open.yaml", "--out", tmp_path / "out")
+    words = " ".join(ran.out.split())
+    assert "A keeps no connection to server 1 that could fall silent" in words and "0 unknown, 1 not applicable" in words, ran
+
+
 def test_a_release_that_waits_for_its_connection_deletes_what_is_not_its_own(own, searched, tmp_path):
     ran, found = searched(own(PLAIN_DELETE, more=EACH), "slow-dial", "--runs", 300)
     assert found["slow-dial"]["release-own"] == "unlock-bug", ran

@@ -293,6 +293,13 @@ static int64_t amount_of(const struct interpreter *interpreter)
     return amount_of_step(interpreter->step, lease_of(interpreter));
 }
 
+/* A lock that connects for each command anew has none between them. */
+static bool is_without_connection(struct interpreter *interpreter, const struct choice *choice)
+{
+    const struct client_view view = primitives_view(interpreter, choice->client);
+    return view.phase != PHASE_DEAD && !(view.connected >> choice->server & 1);
+}
+
 /* A step that is one choice, where the world can make it. */
 static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
 {
@@ -306,6 +313,12 @@ static enum fail strike(struct interpreter *interpreter, enum choice_kind kind)
         choice.amount_us = scheme_lease_us(interpreter->scheme, choice.amount_us);
     if (interpreter->world->ops->can(interpreter->world, kind, &why))
         return primitives_refused(interpreter, &why);
+    if (kind == CHOICE_HALF_OPEN && is_without_connection(interpreter, &choice))
+        return primitives_cannot_follow(interpreter,
+                                        "%s keeps no connection to server %d that could fall "
+                                        "silent",
+                                        primitives_name(interpreter, choice.client),
+                                        choice.server + 1);
     enum fail fail = primitives_apply(interpreter, choice);
     if (!fail && kind == CHOICE_ANSWER_DIALS)
         fail = primitives_operation(interpreter, choice.client);
