@@ -35,7 +35,7 @@ def test_what_is_gone_does_not(mended):
 
 def test_what_is_not_decided_any_more_is_no_success(mended):
     told = run("report", "--diff", mended["safe"], mended["cut"])
-    assert told.status == 2 and "\nNot decided any more\n" in told.out and "the whole" in told.out
+    assert told.status == 2 and "\nNot decided any more\n" in told.out and "the verdict as a whole" in told.out
     back = run("report", "--diff", mended["cut"], mended["safe"])
     assert back.status == 0 and "\nDecided now\n" in back.out
 

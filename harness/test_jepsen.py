@@ -116,6 +116,14 @@ def test_locks_are_apart_and_edn_is_as_json(picklock, tmp_path):
     assert judge(picklock, edn) == (status, found)
 
 
+def test_where_nothing_is_found_it_says_what_that_means(picklock, tmp_path):
+    """No failure, and no proof either."""
+    path = write(tmp_path / "a.json", [op("invoke", "lock", 0, 0), op("ok", "lock", 0, 1), op("invoke", "unlock", 0, 2), op("ok", "unlock", 0, 3),
+                                       op("invoke", "lock", 1, 4), op("ok", "lock", 1, 5)])
+    ran = picklock("check", path, "--format", "jepsen-json")
+    assert ran.status == 2 and "nothing that its clients were told contradicts such a lock" in " ".join(ran.out.split()), ran
+
+
 INVOKE = '{:type :invoke :f :acquire :process 0 :time 5}'
 
 

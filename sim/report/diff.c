@@ -136,10 +136,11 @@ static void compare_rows(struct diff *diff, const struct result_row *then,
     }
     /* A whole row may be undecided without a word on its properties: it was not run to its end. */
     if (result_standing(now) == STANDING_UNKNOWN && result_standing(then) != STANDING_UNKNOWN)
-        add(diff, (struct diff_change){
-                      DIFF_OPEN, then, now, PROPERTY_COUNT, memory_text(view_verdict(then)),
-                      memory_text(view_verdict(now)),
-                      memory_format("%s, %s: the whole", result_lock(now), now->subject)});
+        add(diff,
+            (struct diff_change){
+                DIFF_OPEN, then, now, PROPERTY_COUNT, memory_text(view_verdict(then)),
+                memory_text(view_verdict(now)),
+                memory_format("%s, %s: the verdict as a whole", result_lock(now), now->subject)});
 }
 
 static void add_single(struct diff *diff, enum diff_kind kind, const struct result_row *row)

@@ -62,7 +62,7 @@ static void put_change(const struct page *page, const struct diff_change *change
     else
         html_put(page, "%s, %s", result_lock(row), row->subject);
     html_put(page, "</th><td>%s</td><td class=\"%s\">%s</td><td class=\"%s\">%s</td></tr>\n",
-             is_whole ? "the whole" : property_name(change->property),
+             is_whole ? "the verdict as a whole" : property_name(change->property),
              style_of(change->then, change->property), change->was,
              style_of(change->now, change->property), change->is);
     free(id);

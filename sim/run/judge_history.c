@@ -18,6 +18,11 @@ static void name_row(struct result_row *row, const struct history_head *head)
     row->worker = *head->program ? memory_text(head->program) : NULL;
 }
 
+/* Of a Jepsen history in which nothing was found: that is the best that can be said of it. */
+static const char no_proof[] =
+    "nothing that its clients were told contradicts such a lock; what the servers did is in no "
+    "Jepsen history, so that it is no proof";
+
 /* Whoever follows a history, and what was judged of it. */
 struct judged_so_far {
     const struct history_judging *judging;
@@ -101,6 +106,8 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         name_row(row, &head);
         row->is_inferred = is_inferred;
         const char *gap = checks_gap(checks);
+        if (gap && judging->source.format != SOURCE_OURS)
+            gap = no_proof;
         add_row(judging, &head, ended, gap, findings, &judged->counters, results);
         judged->gap = gap ? memory_text(gap) : NULL;
     }
