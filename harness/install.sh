@@ -18,8 +18,9 @@ cd "$(dirname "$0")/.."
 case $2 in /*) ;; *) echo "install.sh: PREFIX wants a path from the root, such as /usr/local, not '$2'" >&2; exit 64 ;; esac
 destination=$1
 prefix=$(realpath -sm "$2")
-stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage=$work/root
 to=$stage$prefix
 documents=$(printf '%s' "$prefix/share/doc/picklock" | sed 's/[\\&,]/\\&/g')
 program=$BUILD/picklock
@@ -90,17 +91,15 @@ chmod 644 "$info"/*
 
 # What an earlier version put there stays known.
 list=$destination$prefix/share/picklock/installed
-new=$stage/new
+new=$work/new
 [ ! -e "$list" ] || cat "$list" > "$new"
 install -d -m 755 "$destination/"
 (cd "$stage" && find . -mindepth 1 -type d | LC_ALL=C sort) | while read -r folder; do
     folder=${folder#.}
     [ -d "$destination$folder" ] || { install -d -m 755 "$destination$folder" && echo "$folder/" >> "$new"; }
 done
-(cd "$stage" && find . -mindepth 2 -type f) | while read -r file; do
-    cp -p --remove-destination "$stage${file#.}" "$destination${file#.}"
-    echo "${file#.}" >> "$new"
-done
+(cd "$stage" && find . -type f) | sed 's/^\.//' >> "$new"
+tar -C "$stage" -c . | tar -C "$destination/" -x -p --no-same-owner --keep-directory-symlink --no-overwrite-dir
 LC_ALL=C sort -u "$new" > "$list"
 chmod 644 "$list"
 
