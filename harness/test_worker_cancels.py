@@ -177,6 +177,14 @@ def test_nobody_is_cancelled_who_does_not_wait_or_promise_it(picklock, written, 
     assert row["verdict"] == "not_applicable" and "the worker does not promise that its acquire can be cancelled" in json.dumps(row), ran
 
 
+def test_a_test_of_who_may_be_cancelled_runs_that_and_says_so(picklock, written, tmp_path):
+    ran = picklock("test", written(WAITING, late=LATE["forgets it"]), "scenarios/crash-without-expiry.yaml", "--fault", "none", "--clients", 2,
+                   "--rounds", 1, "--wait", "100ms", "--no-cache", "--out", tmp_path / "out")
+    words = " ".join(ran.out.split())
+    assert ran.status == 1 and "fails: unreleased." in words and "each client cancelled at most once, random search" in words, ran
+    assert "which can find, and never prove: none (broken (unreleased, " in words and " none safe " in words, ran
+
+
 def test_by_asking_nobody_is_cancelled_which_is_told(picklock, written):
     ran = picklock("explore", "--worker", written(WAITING, late=LATE["forgets it"]), "--fault", "none", "--clients", 2, "--rounds", 1,
                    "--wait", "100ms", "--no-cache")

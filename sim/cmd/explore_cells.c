@@ -237,6 +237,21 @@ static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
     return fail;
 }
 
+/* Asking cancels nobody: of who promises to be cancelled, and waits, so many runs without a fault
+ * do.
+ */
+static enum fail add_cancels(struct cells *cells, const struct explore_args *args,
+                             struct failure *failure)
+{
+    if (!cells->count || !worker_program_is_cancelled(&args->program->program))
+        return FAIL_NONE;
+    const struct explore_options *options = &cells->rows[0].options;
+    enum fail fail = add_cell(cells, args, options->scheme, options->servers, "none",
+                              options->deadline_us, failure);
+    cells->rows[cells->count - 1].is_sample = true;
+    return fail;
+}
+
 /* The samples behind all others, which stay in their order; returns how many others there are. */
 static int put_samples_last(struct cells *cells)
 {
@@ -260,6 +275,8 @@ static enum fail ask_and_run(struct cells *cells, const struct explore_args *arg
                              struct failure *failure)
 {
     struct cells asked = *cells, samples = *cells;
+    if (args->samples && add_cancels(cells, args, failure))
+        return failure->code;
     if (args->samples) {
         asked.count = put_samples_last(cells);
         asked.rows = cells->rows;

@@ -76,7 +76,7 @@ bool explore_is_sample(const struct cell *cell)
     for (int i = 0; i < FAULT_COUNT; i++)
         if (cell->options.budget[i] && asking_cannot((enum fault)i))
             return true;
-    return false;
+    return cell->is_sample;
 }
 
 /* Half of the time is for them, at most. */

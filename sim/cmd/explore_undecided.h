@@ -14,7 +14,7 @@ enum { UNDECIDED_RUNS = 100 }; /* of a cell, at most; --budget ends them earlier
 enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,
                                 struct failure *failure);
 
-/* Has the cell a fault that asking does not decide? */
+/* Has the cell a fault that asking does not decide, or is it a sample anyway? */
 bool explore_is_sample(const struct cell *cell);
 
 /* Runs all of these cells. */

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- on real Redis --- */
 
@@ -144,14 +145,16 @@ static enum fail write_history(const struct run *run, const struct explore_findi
     return fail;
 }
 
-/* Its schedule and history: those of a quorum name their servers, too. */
+/* Its schedule and history: those of a quorum name their servers, too, and a sample without a fault
+ * stands beside the search without one. */
 static char *witness_name(const struct cell *cell, enum property property)
 {
     const struct explore_options *options = &cell->options;
     char *servers = options->scheme->needs_quorum ? memory_format("-%d-servers", options->servers)
                                                   : memory_text("");
-    char *name = memory_format("%s%s-%s-%s", options->scheme->name, servers, cell->faults,
-                               property_name(property));
+    const bool is_beside = cell->is_sample && strcmp(cell->faults, "none") == 0;
+    char *name = memory_format("%s%s-%s-%s", options->scheme->name, servers,
+                               is_beside ? "run" : cell->faults, property_name(property));
     free(servers);
     return name;
 }
