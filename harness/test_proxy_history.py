@@ -106,6 +106,18 @@ def test_a_grant_that_is_told_late_is_heard_late(upstream, tmp_path):
     assert [event["result"] for event in of_kind(client, "return", "release")] == ["released"]
 
 
+@pytest.mark.parametrize(("rule", "lease_ms", "verdict"), [("before", 60, "unknown"), ("after", 60, "unknown"), ("before", 20000, "holds"),
+                                                           ("after", 20000, "holds")])
+def test_a_grant_that_is_answered_when_its_lease_is_over_is_unknown(upstream, tmp_path, rule, lease_ms, verdict):
+    """The lease counts from the request, wherever a rule kept it: whether its client refuses so late a grant only that knows."""
+    with recorded(upstream, tmp_path, f"late: command=SET once {rule} -> delay 90ms\n") as client, client() as a:
+        assert a.set("lock:1", A, nx=True, px=lease_ms)
+    status, found, row = verdicts(tmp_path)
+    assert found["fresh-grant"] == verdict and status == 2, row  # nobody contended
+    witness, = [found["witness"] for found in row["properties"] if found["property"] == "fresh-grant"]
+    assert not witness if verdict == "holds" else "after the end of its own lease" in witness[0]
+
+
 def test_others_are_served_while_a_rule_holds_one(upstream, tmp_path):
     rules = "wait: command=SET client=1 -> hold until=go max=100s\ngo: command=PING -> release go\n"
     with recorded(upstream, tmp_path, rules) as client:

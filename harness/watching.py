@@ -61,7 +61,7 @@ with one.pipeline() as pipe:
     pipe.set("lock:pipe", A, nx=True, px=20000); pipe.eval(CAD, 1, "lock:pipe", A)
     assert pipe.execute() == [True, 1]
 one.set("lock:data", "is no lock"); one.delete("lock:data")
-assert one.set("lock:short", A, nx=True, px=30)
+assert one.set("lock:short", A, nx=True, px=200)
 while one.exists("lock:short"): time.sleep(0.005)
 assert one.set("lock:short", B, nx=True, px=20000) and one.eval(CAD, 1, "lock:short", B) == 1
 assert one.set("lock:plain", "1", nx=True, px=20000) and one.delete("lock:plain") == 1

@@ -319,8 +319,10 @@ static void conclude(const struct checks *checks, enum property property, struct
     const char *gap = gap_of(checks);
     const char *excuse = excuse_of(monitor);
     const char *vacuity = vacuous(checks, monitor->rules);
-    if (!vacuity && monitor->rules->unproved)
-        vacuity = monitor->rules->unproved(monitor);
+    const char *unproved =
+        !vacuity && monitor->rules->unproved ? monitor->rules->unproved(monitor) : NULL;
+    if (unproved)
+        vacuity = unproved;
     *finding = monitor->finding;
     if (property == PROPERTY_TRUTHFUL && do_engines_disagree(checks)) {
         conclude_disagreement(checks, finding);
@@ -335,6 +337,7 @@ static void conclude(const struct checks *checks, enum property property, struct
     if (!excuse && (finding->count > 0 || !vacuity))
         return; /* violated, or holds */
     *finding = (struct finding){.verdict = excuse ? VERDICT_NOT_APPLICABLE : VERDICT_UNKNOWN,
+                                .is_unproved = !excuse && unproved,
                                 .first_index = NO_INDEX};
     finding_say(finding, "%s.", excuse ? excuse : vacuity);
 }

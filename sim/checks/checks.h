@@ -43,6 +43,7 @@ enum { WITNESS_LINES_MAX = 16, WITNESS_LINE_BYTES = 320 };
 
 struct finding {
     enum verdict verdict;
+    bool is_unproved;    /* UNKNOWN, though there was all that it needs to see */
     int64_t count;       /* violations seen */
     enum cause cause;    /* of the first one that is the scheme's fault, else the deployment's, else
                             nobody's */

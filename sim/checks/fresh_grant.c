@@ -2,7 +2,10 @@
  *
  * The lease counts from the call, the report is the return: what lies between is the client's to
  * check. */
+#include "base/memory.h"
 #include "checks/property.h"
+
+#include <stdio.h>
 
 static void fact(struct monitor *monitor, const struct fact *fact)
 {
@@ -28,12 +31,61 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     finding_say(finding, "Late grant in %s: the scheme must refuse it.", name);
 }
 
+/* --- on the wire --- */
+
+/* Of grants of which nobody was told but over the wire: whether what is answered too late is taken
+ * for a lock, only the client knows. */
+struct fresh_grant {
+    bool has_left;                     /* it says of one how much of its lease was left */
+    char unproved[WITNESS_LINE_BYTES]; /* the first that was late, or of which it is not said */
+};
+
+static void *make(const struct ledger *ledger)
+{
+    (void)ledger;
+    return memory_new(1, sizeof(struct fresh_grant));
+}
+
+static void event(struct monitor *monitor, const struct event *event)
+{
+    struct fresh_grant *self = monitor->state;
+    if (event->kind != EVENT_RETURN || event->op != OP_ACQUIRE || !event->is_inferred ||
+        event->result != RESULT_GRANTED)
+        return;
+    self->has_left |= event->amount_us != 0;
+    if (event->amount_us > 0 || self->unproved[0])
+        return;
+    const char *name = client_name(monitor->ledger, event->client);
+    if (event->amount_us == 0)
+        (void)snprintf(self->unproved, sizeof self->unproved,
+                       "how much of its lease was left when %s was told \"granted\" at %s is not "
+                       "said",
+                       name, MS(event->time_us));
+    else
+        (void)snprintf(self->unproved, sizeof self->unproved,
+                       "%s was told \"granted\" at %s, %s after the end of its own lease, which "
+                       "counts from its request: whether it refused so late a grant nobody saw",
+                       name, MS(event->time_us), MS(-event->amount_us));
+}
+
+static const char *unproved(const struct monitor *monitor)
+{
+    const struct fresh_grant *self = monitor->state;
+    return self->unproved[0] ? self->unproved : NULL;
+}
+
 static const char *excused(const struct monitor *monitor)
 {
     const struct ledger *ledger = monitor->ledger;
-    return ledger->has_lease ? ledger_untold(ledger)
-                             : "the scheme's locks have no end: none can be late";
+    const struct fresh_grant *self = monitor->state;
+    if (!ledger->has_lease)
+        return "the scheme's locks have no end: none can be late";
+    return self->has_left ? NULL : ledger_untold(ledger);
 }
 
-const struct property_rules rules_fresh_grant = {
-    .fact = fact, .excused = excused, .is_about_grants = true};
+const struct property_rules rules_fresh_grant = {.make = make,
+                                                 .event = event,
+                                                 .fact = fact,
+                                                 .excused = excused,
+                                                 .unproved = unproved,
+                                                 .is_about_grants = true};

@@ -146,10 +146,6 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
                                    "value and named no token, so unknown who sent it: it counts "
                                    "as its holder's renewal.",
                                    seen->rewrites));
-    if (seen->late_grants)
-        results_note(results,
-                     memory_format("%" PRId64 " grants were answered when their lease was over.",
-                                   seen->late_grants));
     add_plain_deletes(seen, results);
     if (cmd->fence_key)
         results_note(results,
@@ -226,7 +222,7 @@ static int status_of(const struct watch_cmd *cmd, const struct results *results,
 static void say_unknown(const struct results *results)
 {
     const char *why = results->rows[results->rows_count - 1].error;
-    cmd_say("unknown: %s", why ? why : "what the servers did is not known, as the report says");
+    cmd_say("unknown: %s", why ? why : "as the report says");
 }
 
 static int watch(struct watch_cmd *cmd)

@@ -47,8 +47,9 @@ struct proxy_request {
     const char *bytes; /* in the request hook only, else NULL: the request, or the first capped part
                           of a large one */
     size_t length;
-    int copies; /* the owner may set it while deciding: so many more copies go upstream (their
-                   replies are thrown away); only for a request that is looked at whole */
+    int64_t held_us; /* how long the owner had held it, where he shows it to somebody else */
+    int copies;      /* the owner may set it while deciding: so many more copies go upstream (their
+                        replies are thrown away); only for a request that is looked at whole */
 };
 
 enum { PROXY_KEY_MAX = 256, PROXY_NAME_MAX = 32 };

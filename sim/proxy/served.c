@@ -2,6 +2,7 @@
 #include "proxy/served.h"
 
 #include "base/memory.h"
+#include "base/monotonic.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct owned {
     /* While a rule holds a request that an observer is to see: its bytes. */
     char *bytes;
     size_t length;
+    int64_t held_since_us;
 };
 
 static const struct standalone_observer *observer_of(const struct served_listener *served)
@@ -69,6 +71,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
         return decision;
     if (decision == PROXY_PASS)
         return observer_of(served)->request(observer_of(served)->context, owned->observed, request);
+    owned->held_since_us = monotonic_us();
     free(owned->bytes); /* of one that was held, and never let go */
     owned->bytes = memory_new(request->length + 1, 1);
     memcpy(owned->bytes, request->bytes, request->length);
@@ -87,6 +90,7 @@ static void on_let_go(void *context, struct proxy_request *request)
         owned->bytes = NULL;
         request->bytes = bytes;
         request->length = owned->length;
+        request->held_us = monotonic_us() - owned->held_since_us;
         decision =
             observer_of(served)->request(observer_of(served)->context, owned->observed, request);
         request->bytes = NULL;

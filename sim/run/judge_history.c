@@ -108,6 +108,9 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         const char *gap = checks_gap(checks);
         if (gap && judging->source.format != SOURCE_OURS)
             gap = no_proof;
+        for (int i = 0; i < PROPERTY_COUNT && !gap; i++)
+            if (findings[i].is_unproved)
+                gap = findings[i].witness[0];
         add_row(judging, &head, ended, gap, findings, &judged->counters, results);
         judged->gap = gap ? memory_text(gap) : NULL;
     }

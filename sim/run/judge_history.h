@@ -23,8 +23,8 @@ struct history_judging {
 
 /* What a judged history had beside its row. */
 struct history_judged {
-    char *gap; /* why what the servers did is not known, so that nothing is; NULL: it is. The caller
-                  frees. */
+    char *gap; /* why what the servers did is not known, so that nothing is, or why a property is
+                  not for all that was seen; NULL: neither. The caller frees. */
     struct counters counters;
 };
 

@@ -80,22 +80,6 @@ static void begin_attempt(struct telling *it, int number)
     *holder->first_token = '\0';
 }
 
-/* Told when its own lease was over, which counts from when it was asked for (not from when it came
- * to us: in our line it stands through no fault of its own). */
-static void note_late(struct telling *it, int who)
-{
-    const struct seen_execution *seen = it->seen;
-    const int64_t lease_us = words_lease_us(seen->words), took_us = seen->done_us - seen->began_us;
-    if (seen->heard != DELIVERED_NOW || took_us <= lease_us)
-        return;
-    it->watching->outcome->late_grants++;
-    watching_note(it->watching,
-                  "%s was granted at %.1f ms, %.1f ms behind its request: %s was told so when its "
-                  "own lease of %.1f ms was over",
-                  opaque_words(&it->opaque), (double)seen->done_us / 1000, (double)took_us / 1000,
-                  it->watching->holders[who].name, (double)lease_us / 1000);
-}
-
 /* What names the script in its command, as a digest (text: VALUE_TEXT_MAX). Returns text. */
 static const char *script_text(const struct telling *it, char *text)
 {
@@ -155,7 +139,6 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     if (kind_is_script(seen->name))
         holder_granted_by(watching, seen->words, seen->key, seen->behind->value);
     key_is_left(it->key, it->seen->looked_us, it->seen->behind);
-    note_late(it, who);
 }
 
 /* Takes words. */

@@ -178,6 +178,7 @@ bool evident_takes(struct watched_link *link, struct proxy_request *request)
     request->owner = made;
     set_out(made, row, lease_us);
     made->began_us = made->sent_us;
+    made->held_us = request->held_us;
     return true;
 }
 
@@ -309,6 +310,7 @@ static void tell(struct watched_run *watching, struct watched_request *request)
                                               .is_unlike = is_release && before.is_there &&
                                                            answer == ANSWER_NO,
                                               .began_us = request->began_us,
+                                              .held_us = request->held_us,
                                               .sent_us = request->sent_us,
                                               .done_us = request->done_us,
                                               .looked_us = request->read_us - watching->began_us});

@@ -48,7 +48,8 @@ struct holder {
 struct late_reply {
     struct proxy_request *request; /* NULL: none */
     struct {
-        int holder; /* NOBODY_KNOWN: of no operation */
+        int holder;         /* NOBODY_KNOWN: of no operation */
+        int64_t own_end_us; /* of the lease that it was granted; INT64_MAX: none */
         struct event event;
     } told[TURN_KEYS_MAX]; /* HEAR; one for each key */
     int count;
@@ -90,7 +91,7 @@ struct watched_request {
     int keys[TURN_KEYS_MAX];
     int keys_count;
     struct key_look before[TURN_KEYS_MAX];
-    int64_t began_us, sent_us;
+    int64_t began_us, sent_us, held_us; /* by a rule of the proxy, before it came here */
     /* one whose answer says all that it did (evident.c): */
     bool is_evident, is_read, is_answered;
     enum delivery heard;
@@ -247,6 +248,7 @@ struct seen_execution {
     bool is_unlike; /* it was refused, and nobody looked: the key was gone, or another's */
     int64_t began_us, sent_us, done_us, looked_us; /* behind the first look nothing is older than
                                                       began_us */
+    int64_t held_us; /* by a rule, before that: its client's lease counts from before it */
 };
 void deduce(struct watched_run *watching, const struct seen_execution *seen);
 
@@ -259,7 +261,7 @@ void fence_changed(struct watched_run *watching, const struct seen_execution *se
 /* --- late.c --- */
 
 /* Until it is heard; event (copied): HEAR, with the result that its operation then has. */
-void late_keep(struct late_reply *late, const struct event *event, int holder);
+void late_keep(struct late_reply *late, const struct event *event, int holder, int64_t own_end_us);
 /* What was kept from its client is heard now, or never. */
 void late_heard(struct watched_run *watching, struct watched_link *link, bool is_heard);
 

@@ -1,10 +1,11 @@
 /* late.c - what the server has answered, and a rule of the proxy keeps from its client: it is heard
  * later, or never. */
-#include "watch/internal.h"
+#include "watch/tell.h"
 
-void late_keep(struct late_reply *late, const struct event *event, int holder)
+void late_keep(struct late_reply *late, const struct event *event, int holder, int64_t own_end_us)
 {
     late->told[late->count].holder = holder;
+    late->told[late->count].own_end_us = own_end_us;
     late->told[late->count].event = *event;
     event_keep(&late->told[late->count].event);
     late->count++;
@@ -32,6 +33,8 @@ void late_heard(struct watched_run *watching, struct watched_link *link, bool is
             story_put(watching->story, hear, NULL, ALWAYS);
         if (is_grant && value_number(who->token, &told.token))
             told.token_text = who->token;
+        if (is_grant)
+            told.amount_us = tell_left_us(link->late.told[i].own_end_us, now_us);
         story_put(watching->story, &told, NULL, ALWAYS);
         who->is_open |= is_grant && who->attempt == hear->attempt;
         event_drop(hear);

@@ -1,6 +1,7 @@
 /* tell.c - see tell.h. */
 #include "watch/tell.h"
 
+#include "history/words.h"
 #include "worker/look.h"
 
 #include <string.h>
@@ -58,6 +59,23 @@ void tell_effects(struct telling *it, enum did did, enum operation op)
 
 /* --- events --- */
 
+int64_t tell_left_us(int64_t own_end_us, int64_t now_us)
+{
+    if (own_end_us == INT64_MAX)
+        return HISTORY_LONGEST_US;
+    return own_end_us == now_us ? -1 : own_end_us - now_us;
+}
+
+/* When the lease ends that it was granted: it counts from the request, but for the time for which
+ * it stood in our line. Where the command does not say it, at the earliest. */
+static int64_t own_end_us(const struct seen_execution *seen)
+{
+    const int64_t said_us =
+        strcmp(seen->name, "SET") == 0 ? words_lease_us(seen->words) : INT64_MAX;
+    const int64_t lease_us = said_us != INT64_MAX ? said_us : seen->behind->left_us;
+    return lease_us == INT64_MAX ? INT64_MAX : seen->sent_us - seen->held_us + lease_us;
+}
+
 void tell_event(struct telling *it, int holder, enum event_kind kind, enum operation op,
                 enum result result, struct condition on)
 {
@@ -84,8 +102,10 @@ void tell_event(struct telling *it, int holder, enum event_kind kind, enum opera
         event.effects = &it->effects;
     if (is_grant && value_number(who->token, &event.token))
         event.token_text = who->token;
+    if (is_grant)
+        event.amount_us = tell_left_us(own_end_us(seen), time_us);
     if (kind == EVENT_HEAR && it->seen->heard == DELIVERED_LATER) {
-        late_keep(&it->seen->link->late, &event, holder);
+        late_keep(&it->seen->link->late, &event, holder, own_end_us(seen));
         return;
     }
     story_put(it->watching->story, &event, on.question, on.when);

@@ -22,6 +22,10 @@ struct condition {
 
 static const struct condition always = {.when = ALWAYS};
 
+/* Of a grant that is told at now_us: how much of its own lease is left then, below 0: nothing, and
+ * it was over so long before; never 0. */
+int64_t tell_left_us(int64_t own_end_us, int64_t now_us);
+
 /* What differs between the two looks. */
 enum did tell_did(const struct telling *it, enum effect by_operation);
 /* That is what it did to the key, in what is told from here on. */

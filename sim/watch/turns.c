@@ -157,6 +157,7 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
                                                   .is_flush = turn->is_flush,
                                                   .is_guarded = turn->is_guarded,
                                                   .began_us = turn->began_us,
+                                                  .held_us = turn->held_us,
                                                   .sent_us = turn->sent_us,
                                                   .done_us = done_us,
                                                   .looked_us = looked_us});
@@ -173,6 +174,7 @@ static struct watched_request *turn_new(struct watched_link *link, struct proxy_
     memcpy(turn->bytes, bytes, turn->length);
     turn->link = link;
     turn->request = request;
+    turn->held_us = request->held_us;
     turn->is_flush = kind_is_flush(request->name);
     turn->is_guarded = is_transaction && link->is_guarded;
     strncpy(turn->name, request->name, sizeof turn->name - 1);

@@ -48,7 +48,6 @@ struct watch_outcome {
     int64_t grants, refusals, releases;
     int64_t fenced; /* writes that changed a fence; of these, how many began it anew with less */
     int64_t fences_back;
-    int64_t late_grants; /* told when their lease was over */
     int64_t
         plain_deletes; /* of those releases: by DEL or UNLINK, whoever's lock it may have been */
     int64_t rewrites;  /* of a lock's value, by commands that name nobody */
