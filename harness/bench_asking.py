@@ -93,7 +93,7 @@ def main():
         print("npm redlock: not measured, it is not installed here", file=sys.stderr)
         return
     decided("npm redlock, 2, 2, each fault", NODE, 15, 2000, *TWICE, *PLAIN)
-    decided("npm redlock, 2, 2, each fault, extending", NODE, 60, 0, *TWICE)
+    decided("npm redlock, 2, 2, each fault, extending", NODE, 15, 2000, *TWICE)
     compared("npm redlock, a stall", NODE, "stall")
     decided_within("npm redlock, 3 servers, 2, 1, learned", NODE, 300, *ONCE, *PLAIN, "--servers", "3", "--learn")
 

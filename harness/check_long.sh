@@ -14,6 +14,7 @@ part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"
 part "asked: clocks"     env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_clocks"
 part "asked: extends"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_extend"
 part "asked: classes"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_classes"
+part "asked: ends"       env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_ends"
 part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
 part "a patient sentinel" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_failures.py -k "promotes_nobody"
 part "TLS: silent server" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_proxy_tls.py

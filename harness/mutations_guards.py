@@ -23,7 +23,7 @@ BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 EXPLORE = ROOT / "sim" / "explore"
 COUNTS = ROOT / "harness" / "mutations.txt"
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O1", "-w", f"-I{ROOT / 'sim'}", "-isystem", "/usr/include/hiredis"]
-LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lmicrohttpd -lm -lpthread -ldl -lcmocka")
+LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lmicrohttpd -lssl -lcrypto -lm -lpthread -ldl -lcmocka")
 WRAPPED = {"test_persistent_sets": ["-Wl,--wrap=persistent_sets_only"]}  # as in the Makefile
 PATIENCE_S = 300
 
@@ -31,7 +31,7 @@ EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce
 SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
 SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
 INDEPENDENCE, VISITED, SERVER = "graph/independence.c", "store/fingerprint_set.c", "model/server_state.c"
-CLASSES, ASKING = "../ask/asking_classes.c", "../ask/asking.c"
+CLASSES, ASKING, ENDS = "../ask/asking_classes.c", "../ask/asking.c", "../ask/asking_ends.c"
 
 # condition, file, function, the test's program and name, a piece of the function, what stands there instead
 GUARDS = [
@@ -241,6 +241,12 @@ GUARDS = [
      "asking->is_even_handed && at > 0 &&", "at > 0 &&"),
     ("A4", "graph/projections.c", "projections_make", "test_asking_classes", "who_said_what_is_renamed_with_its_server",
      "projection.fields[0] = subject->part_of_server(subject, &whole, server);", "projection.fields[0] = 0;"),
+    ("N1", ENDS, "compare_timed", "test_asking_ends", "who_minds_how_an_attempt_ended_is_told_apart",
+     "*is_like = !fail;", "*is_like = true;"),
+    ("N2", ASKING, "asking_audit", "test_asking_ends", "what_only_another_way_shows_is_found_out",
+     "(void)asking_walk_ends(asking, &asking->failure);", ";"),
+    ("N3", "../ask/asking_subject.c", "may_attempt", "test_asking_ends", "who_is_refused_tries_again_without_an_attempt_left",
+     "client_state->rounds > 0 || (step->has_returned && step->result == RESULT_REFUSED)", "client_state->rounds > 0 && step"),
     ("M1", CLASSES, "put_learned", "test_asking_classes", "a_model_is_learned_on_each_way",
      "{row, (uint32_t)", "{row * 0, (uint32_t)"),
     ("M2", ASKING, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
@@ -308,6 +314,8 @@ def main():
     chosen = sorted(GUARDS, key=lambda guard: hashlib.sha256(repr(guard).encode()).hexdigest())[:sample]
     with tempfile.TemporaryDirectory() as made, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         folder = pathlib.Path(made)
+        for shim in BUILD.glob("*.so"):  # they are looked for beside the program
+            (folder / shim.name).symlink_to(shim)
         objects, mutants = build_tests(folder, pool, {guard[3] for guard in chosen})
         for program, failed in zip(objects, pool.map(lambda program: failures(folder, program, program, objects, mutants), objects)):
             if failed != set():

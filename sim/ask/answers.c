@@ -83,8 +83,6 @@ void answers_print(const struct asking *asking, struct answer_bytes *out)
     put_table(out, &asking->book.table);
     put_worker(out, &asking->worker);
     put_server(out, &asking->server);
-    put_number(out, (uint64_t)asking->ends_count);
-    put(out, asking->ends, (size_t)asking->ends_count * sizeof *asking->ends);
 }
 
 /* --- read --- */
@@ -257,15 +255,6 @@ static void take_server(struct answer_reader *in, struct server_asker *server)
     server->knows_key = take_number(in, 1);
 }
 
-static void take_ends(struct answer_reader *in, struct asking *asking)
-{
-    asking->ends_count = (int)take_number(in, asking->worker.questions.count);
-    asking->ends = memory_new((size_t)asking->ends_count + 1, sizeof *asking->ends);
-    take(in, asking->ends, (size_t)asking->ends_count * sizeof *asking->ends);
-    for (int i = 0; i < asking->ends_count; i++)
-        in->is_bad |= asking->ends[i] > asking->worker.questions.count;
-}
-
 bool answers_read(struct asking *asking, const char *bytes, size_t size)
 {
     struct answer_reader in = {.at = bytes, .end = bytes + size};
@@ -278,6 +267,5 @@ bool answers_read(struct asking *asking, const char *bytes, size_t size)
     take_table(&in, &asking->book.table, PHRASE_MAX, phrase_is_whole);
     take_worker(&in, &asking->worker);
     take_server(&in, &asking->server);
-    take_ends(&in, asking);
     return !in.is_bad && in.at == in.end && are_histories(asking) && are_questions(asking);
 }

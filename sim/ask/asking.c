@@ -212,9 +212,7 @@ void asking_free(struct asking *asking)
         seat_close(&asking->peers[i]);
     session_free(asking->peers_session);
     intern_close(&asking->kinds);
-    free(asking->ends);
-    free(asking->late_ends);
-    free(asking->jumped_ends);
+    asking_ends_free(&asking->ends);
     asking_classes_free(&asking->classes);
     cache_shut(&asking->cache);
     free(asking);
@@ -250,7 +248,7 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
 {
     const uint8_t *budget = options->budget;
     if (options->rounds > asking->rounds) /* what was compared was compared for fewer */
-        asking->ends_count = asking->late_ends_count = asking->jumped_ends_count = 0;
+        asking_forget_ends(asking);
     if (options->rounds > asking->rounds)
         asking->rounds = options->rounds;
     asking->expects_cuts = false;
@@ -303,7 +301,8 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .questions = asking->server.questions.count,
                                    .compared = asking->worker.compared,
                                    .audited = asking->worker.audited + asking->server.audited,
-                                   .ends = (uint64_t)asking->ends_count,
+                                   .ends = asking->ends.compared,
+                                   .timed_ends = asking->ends.joined,
                                    .timed = asking->worker.timed,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
                                    .has_idle_reads = asking->worker.has_idle_reads,
@@ -356,29 +355,56 @@ static bool has_time(const struct asking *asking, int64_t until_us)
     return !(stop && *stop) && !(until_us && monotonic_us() >= until_us);
 }
 
+/* Answers on the way to that history that were not asked again yet; 0: more histories follow. */
+static int count_unaudited(const struct asking *asking, uint32_t node)
+{
+    int count = 0;
+    for (uint32_t at = asking_is_leaf(asking, node) ? node : NODE_ROOT; at != NODE_ROOT;
+         at = worker_asker_edge(&asking->worker, at).from)
+        count += !asking->worker.answers[at - 1].is_audited;
+    return count;
+}
+
+/* Some of every part of the tree: the stride has no divisor in common with all, so all are come by.
+ * Of each few that with the most answers: a process costs more than they do. Returns how many. */
+static int choose_audited(const struct asking *asking, uint32_t *at, uint32_t *nodes)
+{
+    enum { FEW = 16 };
+    const uint32_t all = asking->worker.questions.count, stride = all % 97 ? 97 : 89;
+    int count = 0;
+    for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX;) {
+        int most = 0;
+        for (int i = 0; i < FEW && tried < all; tried++) {
+            *at = (*at + stride) % all;
+            const int answers = count_unaudited(asking, *at + 1);
+            i += answers > 0;
+            if (answers > most)
+                nodes[count] = *at + 1;
+            most = answers > most ? answers : most;
+        }
+        count += most > 0;
+    }
+    return count;
+}
+
 bool asking_audit(struct asking *asking, int percent, int64_t until_us)
 {
     const uint64_t runs = asking->worker.runs;
     const uint32_t all = asking->worker.questions.count;
-    /* Some of every part of the tree: no divisor in common, so all are come by. */
-    const uint32_t stride = all % 97 ? 97 : 89;
     uint32_t nodes[SESSION_CLIENTS_MAX], at = all ? (uint32_t)(asking->generation % all) : 0;
     bool has_asked = true;
     asking->worker.runs_max = UINT64_MAX;
     if (!asking->failure.code)
         (void)asking_walk(asking, LEARNED_WALKS, &asking->failure);
+    if (!asking->failure.code)
+        (void)asking_walk_ends(asking, &asking->failure);
     if (!asking->failure.code && (has_asked = has_time(asking, until_us)))
         (void)asking_compare_clients(asking, &asking->failure);
     while (has_asked && !asking->failure.code &&
            asking->worker.audited * 100 <
                asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT &&
            (has_asked = has_time(asking, until_us))) {
-        int count = 0;
-        for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX; tried++) {
-            at = (at + stride) % all;
-            if (asking_is_leaf(asking, at + 1))
-                nodes[count++] = at + 1;
-        }
+        const int count = choose_audited(asking, &at, nodes);
         if (!count)
             break;
         audit_nodes(asking, nodes, count);

@@ -25,10 +25,7 @@ static uint32_t class_of(const struct asking *asking, uint32_t node)
 /* Behind an attempt that is over, and that left nothing behind, it is a new one. */
 static bool is_over(const struct asking *asking, uint32_t node)
 {
-    for (int i = 0; i < asking->ends_count; i++)
-        if (asking->ends[i] == node)
-            return true;
-    return false;
+    return node < asking->ends.count && asking->ends.rows[node].like == NODE_ROOT;
 }
 
 static void draw_edge(const struct asking *asking, uint32_t node, FILE *out)

@@ -3,7 +3,7 @@
  * before. (Observation tables: Angluin, "Learning regular sets from queries and counterexamples",
  * 1987; Peled, Vardi and Yannakakis, "Black box checking", 1999.) What no such way tells apart is
  * taken for the same: asking_walk() looks for what is not. */
-#include "ask/asking_state.h"
+#include "ask/asked_next.h"
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -210,42 +210,11 @@ enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *
 
 /* --- walks --- */
 
-/* What was asked of each history, as lists. */
-struct asked_next {
-    uint32_t *first, *next; /* by node; 0: none */
-};
-
-static struct asked_next list_asked(const struct asking *asking)
-{
-    const uint32_t count = asking->worker.questions.count + 1;
-    struct asked_next asked = {memory_new(count, sizeof *asked.first),
-                               memory_new(count, sizeof *asked.next)};
-    for (uint32_t node = 1; node < count; node++) {
-        const uint32_t from = worker_asker_edge(&asking->worker, node).from;
-        /* What the search has met, and no way alone. */
-        if (node >= asking->classes.count || !asking->classes.rows[node].node)
-            continue;
-        asked.next[node] = asked.first[from];
-        asked.first[from] = node;
-    }
-    return asked;
-}
-
 /* A real history beside the classes that the model says it is in. */
 struct model_walk {
     uint32_t real, model;
     uint8_t name[SERVERS_MAX]; /* what the model calls the server that the real one calls so */
 };
-
-static uint32_t choose(const struct asked_next *asked, uint32_t node, struct random *random)
-{
-    uint32_t count = 0, at = asked->first[node];
-    for (uint32_t i = at; i; i = asked->next[i])
-        count++;
-    for (uint64_t skipped = count ? random_below(random, count) : 0; skipped; skipped--)
-        at = asked->next[at];
-    return at;
-}
 
 static bool did_the_same(const struct asking *asking, const struct model_walk *walk,
                          const struct remembered_step *real, const struct remembered_step *model)
@@ -299,17 +268,16 @@ enum fail asking_walk(struct asking *asking, int walks, struct failure *failure)
     struct random random = {.seed = asking->seed};
     if (!asking->classes.learns || asking->servers == 1)
         return FAIL_NONE;
-    const struct asked_next asked = list_asked(asking);
+    const struct asked_next asked = asked_next_of(asking, true);
     for (int i = 0; i < walks && !fail; i++) {
         struct model_walk walk = {.real = NODE_ROOT, .model = NODE_ROOT};
         for (int s = 0; s < asking->servers; s++)
             walk.name[s] = (uint8_t)s;
         uint32_t next;
-        while (!fail && (next = choose(&asked, walk.model, &random)))
+        while (!fail && (next = asked_next_choose(&asked, walk.model, &random)))
             fail = walk_on(asking, &walk, next, failure);
         asking->classes.walks += !fail;
     }
-    free(asked.first);
-    free(asked.next);
+    asked_next_free(&asked);
     return fail;
 }

@@ -32,6 +32,23 @@ struct classes {
     uint64_t joined, apart; /* histories that are, and are not, what another order comes to */
 };
 
+/* An attempt has ended there: what goes on from it as from `like`, on those ways (asking_ends.c).
+ */
+struct history_end {
+    uint32_t like; /* NODE_ROOT: a new worker; END_UNKNOWN: it was not met yet */
+    uint32_t ways;
+};
+
+enum { END_UNKNOWN = INT32_MAX };
+
+struct history_ends {
+    struct history_end *rows; /* by node */
+    uint32_t *firsts;         /* those with a timer that were found to be like none before them */
+    uint32_t count, firsts_count;
+    uint64_t compared; /* that are like a new worker */
+    uint64_t joined;   /* that are like another one with such a timer */
+};
+
 struct asking {
     struct subject subject; /* first */
     struct worker_program *program;
@@ -54,15 +71,7 @@ struct asking {
     int rounds;                      /* attempts of a client, the most of any search so far */
     bool is_even_handed;             /* it was found to treat its servers alike */
     struct classes classes;
-    /* Histories behind which the worker was found to be as a new one. */
-    uint32_t *ends;
-    int ends_count;
-    /* Those of them whose next lease was over before the release, too. */
-    uint32_t *late_ends;
-    int late_ends_count;
-    /* Those whose worker had read its wall clock, and did not mind that it jumped then. */
-    uint32_t *jumped_ends;
-    int jumped_ends_count;
+    struct history_ends ends;
     struct cache cache;
     struct worker_program kept_of; /* what the kept answers say of the worker */
     bool kept_had_idle_reads;      /* worker.has_idle_reads of theirs */
@@ -129,9 +138,21 @@ enum fail asking_measure_servers(struct asking *asking, struct failure *failure)
 /* An attempt has ended at that history, and its worker may still be answered: FAIL_UNKNOWN. */
 enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node);
 
-/* Is a worker behind that history, which waits for nothing, as a new one? Asks it to go on.
+/* Is a worker behind that history, which waits for nothing, as a new one? Asks it to go on, and
+ * whether it minds that its idle connections break.
  * FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure);
+/* The same of one that has a timer: *like: the first that it goes on like, or itself. */
+enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *like,
+                                struct failure *failure);
+/* Some of those that were taken for another one go on as that one does, each in one way that was
+ * asked, to where that ends. FAIL_UNKNOWN: one goes on otherwise. */
+enum fail asking_walk_ends(struct asking *asking, struct failure *failure);
+/* The same where it makes no attempt any more: may its idle connections break? */
+enum fail asking_last_end(struct asking *asking, uint32_t node, struct failure *failure);
+/* They were compared for fewer attempts than there are now. */
+void asking_forget_ends(struct asking *asking);
+void asking_ends_free(struct history_ends *ends);
 
 /* Connections break that it waits for nothing on. Has it a timer then, or before? That is followed;
  * else it may not mind. */

@@ -202,9 +202,28 @@ static void take_time(const struct asking *asking, const struct remembered_step 
     client_state->fields[FIELD_JUMPED] = told->has_wall ? JUMPED_BASE : 0;
 }
 
-/* An attempt that is over leaves a new worker: that was asked. */
+/* Who was refused may have the attempt back (is_as_before() of explore/model/actions.c). */
+static bool may_attempt(const struct client_state *client_state, const struct step_result *step)
+{
+    return client_state->rounds > 0 || (step->has_returned && step->result == RESULT_REFUSED);
+}
+
+static enum fail join_end(struct asking *asking, uint32_t node, const struct step_result *step,
+                          struct client_state *client_state)
+{
+    uint32_t like;
+    if (!may_attempt(client_state, step))
+        return FAIL_NONE;
+    if (asking_end_with_timer(asking, node, &like, &asking->failure))
+        return FAIL_UNKNOWN;
+    client_state->fields[FIELD_NODE] = (int32_t)(NODE_BASE + like);
+    return FAIL_NONE;
+}
+
+/* An attempt that is over leaves a new worker: that was asked, where another one may follow. */
 static enum fail forget_history(struct asking *asking, const struct remembered_step *told,
-                                uint32_t node, struct client_state *client_state)
+                                uint32_t node, const struct step_result *step,
+                                struct client_state *client_state)
 {
     if (client_state->phase != PHASE_IDLE)
         return FAIL_NONE;
@@ -212,11 +231,9 @@ static enum fail forget_history(struct asking *asking, const struct remembered_s
         return asking_refuse_open_reply(asking, node);
     /* Until its timer has rung it is another one. */
     if (told->timer_us != TIME_NEVER)
-        return FAIL_NONE;
-    const struct history_edge again = {
-        .from = node, .happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY};
-    if (asking_compare_end(asking, node, &asking->failure) ||
-        asking_compare_cut(asking, &again, &asking->failure))
+        return join_end(asking, node, step, client_state);
+    if (may_attempt(client_state, step) ? asking_compare_end(asking, node, &asking->failure)
+                                        : asking_last_end(asking, node, &asking->failure))
         return FAIL_UNKNOWN;
     memset(client_state->fields, 0, sizeof client_state->fields);
     return FAIL_NONE;
@@ -252,7 +269,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     take_time(asking, &told, client_state);
     if (take_history(asking, &told, client_state, &class_of))
         return FAIL_UNKNOWN;
-    return forget_history(asking, &told, class_of.node, client_state);
+    return forget_history(asking, &told, class_of.node, step, client_state);
 }
 
 static unsigned step(struct subject *subject, const struct config *config,

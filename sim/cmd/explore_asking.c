@@ -406,6 +406,11 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     char *far = figures->far_ticks ? memory_format("; no timer of %d ticks and more rings in time",
                                                    figures->far_ticks)
                                    : memory_text("");
+    char *timed = figures->timed_ends
+                      ? memory_format(", and, while a timer of it runs, what it does behind "
+                                      "another one (asked %" PRIu64 " times)",
+                                      figures->timed_ends)
+                      : memory_text("");
     char *classes = classes_words(figures);
     char *clock = clock_words(figures);
     if (figures->executions)
@@ -418,10 +423,11 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "processes. Assumed: the worker is deterministic, and all clients are alike "
                 "(asked for each kind of answer); what it does "
                 "behind an attempt is what a new one does (asked %" PRIu64
-                " times); time goes in ticks, %d to a lease, and what is so between them alone, as "
+                " times)%s; time goes in ticks, %d to a lease, and what is so between them alone, "
+                "as "
                 "just before a lease ends, is not tried%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
-                figures->ends, asking->lease_ticks, far, clock,
+                figures->ends, timed, asking->lease_ticks, far, clock,
                 figures->is_even_handed
                     ? "; it treats its servers alike (asked with them in other places)"
                     : "",
@@ -431,6 +437,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                     : "",
                 asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
+    free(timed);
     free(classes);
     free(clock);
     if (figures->kept)

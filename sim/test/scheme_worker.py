@@ -4,7 +4,6 @@ decided by asking it to what is decided by the scheme's own steps. set-up: its c
 import os
 import socket
 import sys
-import threading
 import time
 
 import picklock_worker
@@ -296,32 +295,6 @@ class Retrying(SetNxPxCad):
                 return False
             time.sleep(random.uniform(0.05, 0.2))
         return True
-
-
-class Trailing(SetNxPxCad):
-    """As SetNxPxCad; behind each attempt a timer runs, to no effect."""
-
-    timer = None
-
-    def trail(self, result):
-        self.close_timer()
-        self.timer = threading.Timer(0.05, lambda: None)
-        self.timer.start()
-        return result
-
-    def close_timer(self):
-        if self.timer:
-            self.timer.cancel()
-
-    def close(self):
-        self.close_timer()
-        super().close()
-
-    def take(self):
-        return self.trail(super().take())
-
-    def release(self):
-        return self.trail(super().release())
 
 
 class Impatient(SetNxPxCad):

@@ -200,16 +200,6 @@ static void decides(struct worker_asked *asked, int fault, unsigned violated)
     explore_outcome_free(&outcome);
 }
 
-static void a_timer_behind_an_attempt_changes_nothing(void **state)
-{
-    struct worker_asked asked;
-    (void)state;
-    ask_for(&asked, "scheme_worker", "trailing", 1);
-    decides(&asked, NONE, 0);
-    decides(&asked, FAULT_LOSE_REPLY, 1u << PROPERTY_NO_ORPHAN | 1u << PROPERTY_TRUTHFUL);
-    ask_again_and_end(&asked);
-}
-
 /* It leaves a connection by itself: what it sent there may still come, and nobody hears the reply.
  * So where it is late, a lock may be there that nobody knows of. */
 static void what_a_worker_has_left_may_still_come(void **state)
@@ -441,7 +431,6 @@ int main(void)
         cmocka_unit_test(a_lock_may_be_a_hash),
         cmocka_unit_test(keys_beside_a_lock_expire),
         cmocka_unit_test(one_cell_does_not_change_another),
-        cmocka_unit_test(a_timer_behind_an_attempt_changes_nothing),
         cmocka_unit_test(what_a_worker_has_left_may_still_come),
         cmocka_unit_test(an_acquire_may_try_again_for_a_while),
         cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),

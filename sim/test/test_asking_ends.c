@@ -1,0 +1,120 @@
+/* Tests of what follows an attempt (ask/asking_ends.c): a worker whose timer runs on behind one
+ * (trailing_worker.py) comes to what it comes to where nothing is taken for the same; and what was
+ * taken for the same and is not is found out. */
+#include "base/random.h"
+
+#include "test/asked_worker.h"
+
+/* What came of it with these bounds. */
+static struct asking_figures asked_outcome(const char *as, bool merges,
+                                           const struct explore_options *own,
+                                           struct explore_outcome *outcome)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    ask_as(&asked, "trailing_worker", as, 1, merges, 0);
+    search(&asked, own, &options, outcome);
+    if (!asking_failure(asked.asking)->code)
+        assert_true(asking_audit(asked.asking, 5, 0));
+    if (asking_failure(asked.asking)->code)
+        fail_msg("%s: %s", as, asking_failure(asked.asking)->text);
+    assert_int_equal(outcome->end, END_COMPLETE);
+    const struct asking_figures figures = asking_figures(asked.asking);
+    asking_free(asked.asking);
+    return figures;
+}
+
+static struct explore_options bounds_of(int fault)
+{
+    struct explore_options options = options_of("set-nx-px-cad", fault);
+    options.clients = 2;
+    return options;
+}
+
+static struct asking_figures with_and_without(const char *as, int fault)
+{
+    struct explore_outcome joined, whole;
+    const struct explore_options own = bounds_of(fault);
+    const struct asking_figures with = asked_outcome(as, true, &own, &joined);
+    const struct asking_figures without = asked_outcome(as, false, &own, &whole);
+    assert_int_equal(differences(as, &own, &whole, &joined), 0);
+    assert_int_equal(without.timed_ends, 0);
+    explore_outcome_free(&joined);
+    explore_outcome_free(&whole);
+    return with;
+}
+
+static void a_timer_that_says_nothing_is_any_attempts(void **state)
+{
+    (void)state;
+    assert_true(with_and_without("trailing", FAULT_EVICT).timed_ends > 0);
+}
+
+static void who_minds_how_an_attempt_ended_is_told_apart(void **state)
+{
+    (void)state;
+    assert_true(with_and_without("grudging", FAULT_SLOW_WORK).timed_ends > 0);
+}
+
+/* Workers and faults by lot. */
+static void whatever_it_minds_it_comes_to_the_same(void **state)
+{
+    static const int faults[] = {NONE, FAULT_EVICT, FAULT_FLUSH_ALL, FAULT_SLOW_WORK, FAULT_CRASH};
+    struct random random = {.seed = 11};
+    const int draws = getenv("PICKLOCK_LONG") ? 60 : 2 / sample_every() + 1;
+    (void)state;
+    for (int i = 0; i < draws; i++) {
+        char as[32];
+        (void)snprintf(as, sizeof as, "moody %u", (unsigned)random_below(&random, 1000));
+        (void)with_and_without(as, faults[random_below(&random, sizeof faults / sizeof *faults)]);
+    }
+}
+
+/* How it fails, with so many rounds; "": it does not. */
+static void failure_of(const char *as, int fault, int rounds, char *why, size_t size)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    struct explore_options own = bounds_of(fault);
+    own.rounds = rounds;
+    ask_for(&asked, "trailing_worker", as, 1);
+    search(&asked, &own, &options, &outcome);
+    if (!asking_failure(asked.asking)->code)
+        assert_true(asking_audit(asked.asking, 5, 0));
+    (void)snprintf(why, size, "%s", asking_failure(asked.asking)->text);
+    explore_outcome_free(&outcome);
+    asking_free(asked.asking);
+}
+
+/* None of the ways on which they are compared has a release that finds nothing. */
+static void what_only_another_way_shows_is_found_out(void **state)
+{
+    char why[sizeof((struct failure *)0)->text];
+    (void)state;
+    failure_of("sly", FAULT_EVICT, 2, why, sizeof why);
+    if (!strstr(why, "what it does behind one attempt was taken for what it does behind another"))
+        fail_msg("\"%s\"", why);
+}
+
+/* Nothing is asked of who makes no attempt any more; who was refused does, for nothing. */
+static void who_is_refused_tries_again_without_an_attempt_left(void **state)
+{
+    char why[sizeof((struct failure *)0)->text];
+    (void)state;
+    failure_of("growing", FAULT_STALL, 1, why, sizeof why);
+    if (!strstr(why, "it does not close"))
+        fail_msg("\"%s\"", why);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_timer_that_says_nothing_is_any_attempts),
+        cmocka_unit_test(who_minds_how_an_attempt_ended_is_told_apart),
+        cmocka_unit_test(whatever_it_minds_it_comes_to_the_same),
+        cmocka_unit_test(what_only_another_way_shows_is_found_out),
+        cmocka_unit_test(who_is_refused_tries_again_without_an_attempt_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

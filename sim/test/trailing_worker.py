@@ -1,0 +1,107 @@
+"""trailing_worker.py NAME - locks whose timers run on behind an attempt, and what they mind while they do: for tests of what asking takes for the
+same. Standard library only."""
+
+import random
+import sys
+import threading
+
+import picklock_worker
+from scheme_worker import SetNxPxCad
+
+
+class Trailing(SetNxPxCad):
+    """Behind each attempt a timer runs, to no effect; `last` says how that attempt ended."""
+
+    timer, runs, last = None, False, "nothing"
+
+    def trail(self, last):
+        def ring():
+            self.runs = False
+
+        self.close_timer()
+        self.runs, self.last = True, last
+        self.timer = threading.Timer(0.05, ring)
+        self.timer.start()
+
+    def close_timer(self):
+        if self.timer:
+            self.timer.cancel()
+
+    def close(self):
+        self.close_timer()
+        super().close()
+
+    def minds(self):
+        """How the attempt before this one ended, while its timer runs."""
+        return self.last if self.runs else "nothing"
+
+    def acquire(self, wait_ms):
+        self.minded = self.minds()
+        granted, last = False, "lost"
+        try:
+            granted = super().acquire(wait_ms)
+            last = "refused"
+        finally:
+            if not granted:
+                self.trail(last)
+        return granted
+
+    def release(self):
+        last = "lost"
+        try:
+            released = super().release()
+            last = "released" if released else "gone"
+            return released
+        finally:
+            self.trail(last)
+
+
+class Grudging(Trailing):
+    """Who was refused refuses to ask again as long as that timer runs."""
+
+    def take(self):
+        return self.minded != "refused" and super().take()
+
+
+class Sly(Trailing):
+    """An attempt that began while the timer of one that was refused ran does not know whether it has released what is gone."""
+
+    def release(self):
+        released = super().release()
+        if not released and self.minded == "refused":
+            raise TimeoutError("who knows")
+        return released
+
+
+class Growing(SetNxPxCad):
+    """No scheme: it counts how often it was refused."""
+
+    refusals = 0
+
+    def take(self):
+        taken = self.redis("SET", self.key, self.token, "NX", "PX", self.ms + self.refusals) == "OK"
+        self.refusals += not taken
+        return taken
+
+
+class Moody(Trailing):
+    """While the timer of an attempt runs it does what was drawn for how that attempt ended: moody SEED."""
+
+    MOODS = ("as ever", "as ever", "looks behind", "refuses", "keeps it longer")
+
+    def init(self, settings):
+        super().init(settings)
+        draw = random.Random(int(sys.argv[2]))
+        self.moods = {last: draw.choice(self.MOODS) for last in ("refused", "released", "gone", "lost")}
+
+    def take(self):
+        mood = self.moods.get(self.minded, "as ever")
+        if mood == "refuses":
+            return False
+        if mood == "keeps it longer":
+            return self.redis("SET", self.key, self.token, "NX", "PX", 2 * self.ms) == "OK"
+        return super().take() or (mood == "looks behind" and self.redis("GET", self.key) == self.token)
+
+
+if __name__ == "__main__":
+    picklock_worker.run(globals()[sys.argv[1].title()])
