@@ -138,6 +138,7 @@ def test_a_stress_run_tells_how_far_it_is_in_json():
     assert told, "one line a second"
     for line in told:
         assert line["progress"] == "set-nx-px-cad" and line["operations"] >= line["grants"] > 0 and line["p99_us"] > 0
+        assert 0 <= line["holders"] <= 4 and line["faults"] >= 0
         assert isinstance(line["violations"], str) and 0 < line["seconds"] < 60
     assert run(*stress[:-4], "--duration", "300ms", "--progress", "none").err == ""
 

@@ -342,6 +342,19 @@ static void conclude(const struct checks *checks, enum property property, struct
     finding_say(finding, "%s.", excuse ? excuse : vacuity);
 }
 
+int64_t checks_holders(const struct checks *checks)
+{
+    int64_t holders = 0;
+    for (int lock = 0; lock < checks->ledger.head->locks; lock++)
+        holders += checks->ledger.locks[lock].holders;
+    return holders;
+}
+
+int64_t checks_struck(const struct checks *checks)
+{
+    return checks->counters.faults;
+}
+
 unsigned checks_violated(const struct checks *checks)
 {
     unsigned violated = 0;

@@ -87,6 +87,11 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
 void checks_event(struct checks *checks, const struct event *event);
 struct event_sink checks_sink(struct checks *checks);
 
+/* How many clients hold a lock now, as they believe; and what has struck so far, by the counters.
+ */
+int64_t checks_holders(const struct checks *checks);
+int64_t checks_struck(const struct checks *checks);
+
 /* What is violated so far, while the history goes on; bit a property. */
 unsigned checks_violated(const struct checks *checks);
 /* What that property has found so far: its count, cause, blames and causes; its verdict says

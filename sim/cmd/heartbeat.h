@@ -31,6 +31,7 @@ struct heartbeat_figures {
     int64_t states, states_per_second, depth; /* of a search */
     int64_t executions;                       /* of a worker that is asked; below 0: none is */
     int64_t operations, grants, p99_us;       /* of a stress run */
+    int64_t holders, faults;                  /* of one: now; so far */
     const char *violations; /* of one: counts by cause, borrowed; NULL: not told */
     int64_t left_us;
     bool is_at_most; /* left_us: a budget says so; else it is a guess */
@@ -43,6 +44,8 @@ struct heartbeat_figures {
                                 .operations = -1,                                                  \
                                 .grants = -1,                                                      \
                                 .p99_us = -1,                                                      \
+                                .holders = -1,                                                     \
+                                .faults = -1,                                                      \
                                 .left_us = -1})
 
 /* For who prints words of its own. */

@@ -283,15 +283,19 @@ static void show_progress(void *context, const struct stress_progress *progress)
         figures.what = context;
         figures.operations = progress->operations;
         figures.grants = progress->grants;
+        figures.holders = progress->holders;
+        figures.faults = progress->faults;
         figures.p99_us = progress->p99_us;
         figures.violations = progress->violations ? progress->violations : "";
         heartbeat_tell(&figures);
         return;
     }
     char *line = memory_format(
-        "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, p99 %s, %s%s",
-        (const char *)context, elapsed_s, progress->operations, progress->grants,
-        units_print_ms(progress->p99_us, p99), progress->violations ? "violated: " : "",
+        "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, %" PRId64
+        " hold now, %" PRId64 " fault%s, p99 %s, %s%s",
+        (const char *)context, elapsed_s, progress->operations, progress->grants, progress->holders,
+        progress->faults, units_plural(progress->faults), units_print_ms(progress->p99_us, p99),
+        progress->violations ? "violated: " : "",
         progress->violations ? progress->violations : "nothing violated");
     if (!isatty(STDERR_FILENO) && !heartbeat_has_words())
         text_format(stderr, TEXT_PLAIN, "%s\n", line);

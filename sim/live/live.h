@@ -60,6 +60,8 @@ enum fail live_compare_clocks(struct live *live, struct failure *failure);
 struct stress_progress {
     int64_t elapsed_us, operations, grants;
     int64_t p99_us;         /* of the acquire calls so far */
+    int64_t holders;        /* that believe to hold a lock now */
+    int64_t faults;         /* that have struck so far */
     const char *violations; /* as a sentence says them; NULL: none yet, or not known. Borrowed */
 };
 

@@ -152,6 +152,8 @@ static void tell_progress(void *context, const struct stress_progress *progress)
     struct stress_progress told = *progress;
     char *violations = violations_so_far(watcher->recording->checks);
     told.violations = violations;
+    told.holders = checks_holders(watcher->recording->checks);
+    told.faults = checks_struck(watcher->recording->checks);
     watcher->progress(watcher->context, &told);
     free(violations);
 }

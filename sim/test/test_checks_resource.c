@@ -364,10 +364,14 @@ static void faults_are_counted_by_what_they_struck(void **state)
     struct story *story = story_new(&expiring, 1, 300);
     (void)state;
     strikes(story, "server-clock", -1, 0, 0);
+    assert_int_equal(checks_holders(story->checks), 0);
     acquires(story, A);
+    assert_int_equal(checks_holders(story->checks), 1);
     strikes(story, "server-clock", -1, 0, 0);
+    assert_int_equal(checks_struck(story->checks), 2);
     strikes(story, "client-clock", B, -1, 1);
     crashes(story, A);
+    assert_int_equal(checks_holders(story->checks), 0);
     strikes(story, "give-up", B, 0, 0); /* these two strike nobody */
     strikes(story, "reachable", -1, 0, 0);
     ends(story);
