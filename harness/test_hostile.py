@@ -193,7 +193,7 @@ def hostile_server(answer):
 
 
 @pytest.mark.parametrize("answer", [f"-ERR {EVIL.strip()}\r\n", f"-{EVIL.strip()} no\r\n", f"+{EVIL.strip()}\r\n",
-                                    f"${len(EVIL.encode())}\r\n{EVIL}\r\n", EVIL * 40])
+                                    f"${len(EVIL.encode())}\r\n{EVIL}\r\n", EVIL * 40, "*2147483647\r\n"])
 @pytest.mark.parametrize("command", ["run", "stress", "clean"])
 def test_the_answers_of_a_server(answer, command, tmp_path):
     words = {"run": ["run", ONE, "--out", tmp_path], "clean": ["clean"],

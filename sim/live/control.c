@@ -4,6 +4,7 @@
 #include "base/monotonic.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,45 @@ static enum fail login_refused(const struct url *url, const char *error, struct 
     return failure_set(failure, FAIL_UNAVAILABLE, "server at %s: %s", url->shown, text);
 }
 
+/* --- what a server may answer --- */
+
+enum { ELEMENTS_MAX = 1 << 22 };
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t element_count;
+#else
+typedef int element_count;
+#endif
+
+static redisReplyObjectFunctions bounded;
+static void *(*create_any)(const redisReadTask *, element_count);
+static pthread_once_t is_bounded = PTHREAD_ONCE_INIT;
+
+static void *create_bounded(const redisReadTask *task, element_count count)
+{
+    return count > ELEMENTS_MAX ? NULL : create_any(task, count);
+}
+
+static void make_bounded(void)
+{
+    redisReader *reader = redisReaderCreate();
+    if (!reader)
+        return;
+    bounded = *reader->fn;
+    create_any = bounded.createArray;
+    bounded.createArray = create_bounded;
+    redisReaderFree(reader);
+}
+
+/* hiredis makes room for all elements that are announced, before one of them has come: a server
+ * that announces 2^31 of them would cost 16 GB, and the time to give them back. */
+static void bound_answers(redisContext *control)
+{
+    (void)pthread_once(&is_bounded, make_bounded);
+    if (create_any)
+        control->reader->fn = &bounded;
+}
+
 static enum fail log_in(redisContext *control, const struct url *url, struct failure *failure)
 {
     redisReply *reply = url->user[0] ? redisCommand(control, "AUTH %s %s", url->user, url->password)
@@ -70,8 +110,11 @@ enum fail control_open(redisContext **control, const struct url *url, struct fai
     const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
     *control = url->path[0] ? redisConnectUnixWithTimeout(url->path, limit)
                             : redisConnectWithTimeout(url->host, url->port, limit);
-    enum fail fail = !*control || (*control)->err ? not_connected(url, *control, failure)
-                                                  : prepare(*control, url, failure);
+    const bool is_open = *control && !(*control)->err;
+    if (is_open)
+        bound_answers(*control);
+    enum fail fail =
+        is_open ? prepare(*control, url, failure) : not_connected(url, *control, failure);
     if (fail) {
         control_shut(*control);
         *control = NULL;
@@ -131,6 +174,9 @@ static enum fail not_answered(const redisContext *control, const char *what, con
     if (control->err == REDIS_ERR_PROTOCOL)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%s was answered with something that is not Redis: \"%s\"", what, said);
+    if (control->err == REDIS_ERR_OOM)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s was answered with more than there is room for: \"%s\"", what, said);
     if (control->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK))
         return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered within %d s", what,
                            CONTROL_SECONDS);
