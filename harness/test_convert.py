@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -73,6 +74,15 @@ def linearizable(document):
                     seen.add((left - {i}, new))
                     stack.append((left - {i}, new))
     return False
+
+
+def test_the_order_of_options_says_nothing(picklock):
+    """The lease is the same, in front of the other numbers and behind them; without one there is none."""
+    pairs = [("--lease", "300ms"), ("--concurrency", "2"), ("--model", "lease-lock")]
+    outs = {picklock("convert", SEEDS / "overrun.edn", "--format", "jepsen-edn", *sum(order, ()), "--to", "porcupine").out for order in permutations(pairs)}
+    assert len(outs) == 1 and '"lease": 300000000' in (out := outs.pop()) and '"op": "expire"' in out
+    out = picklock("convert", SEEDS / "overrun.edn", "--format", "jepsen-edn", "--concurrency", "2", "--to", "porcupine").out
+    assert '"lease": 0' in out and '"op": "expire"' not in out
 
 
 @pytest.mark.parametrize("lease, is_one", [("300ms", True), ("600ms", False)])

@@ -20,8 +20,8 @@
 /* As they were given; --lease is the command's. */
 struct source_args {
     const char *format, *model, *time_unit;
-    int refusals, concurrency;
-    int64_t lease_us;
+    int refusals;
+    int64_t concurrency, lease_us;
 };
 
 #define SOURCE_OPTIONS(args)                                                                       \

@@ -13,7 +13,7 @@ struct tls_options {
     const char *ca_file;           /* whom to trust; NULL: whom this machine trusts */
     const char *certificate, *key; /* of ours, for servers that ask for one; both or none */
     const char *server_name; /* that its certificate must have; NULL: the host that is dialled */
-    bool skips_verification; /* whoever answers is trusted */
+    int skips_verification;  /* 0 or 1; whoever answers is trusted */
 };
 
 struct tls; /* what is trusted, for all links */
