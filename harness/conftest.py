@@ -55,7 +55,7 @@ def flat(results):
     return rows
 
 
-def in_a_terminal(words, columns=100, stream="stdout", **options):
+def in_a_terminal(words, columns=100, stream="stdout", term="xterm", env=os.environ, **options):
     """subprocess.run, one stream of it a terminal's, and what that was given. We let go of the terminal last: Linux may drop
     what is on its way when the last writer does, so the end is a mark of ours, behind all that was written."""
     ours, its = pty.openpty()
@@ -69,7 +69,7 @@ def in_a_terminal(words, columns=100, stream="stdout", **options):
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        done = subprocess.run([*map(str, words)], **{"stdin": subprocess.DEVNULL, "timeout": PATIENCE_S, stream: its, **options})
+        done = subprocess.run([*map(str, words)], **{"stdin": subprocess.DEVNULL, "timeout": PATIENCE_S, stream: its, "env": {**env, "TERM": term}, **options})
     finally:
         os.write(its, b"\0")
         reader.join()

@@ -58,6 +58,16 @@ def test_what_is_said_meanwhile_fits_too(tmp_path, words, stream):
     assert not wide, said
 
 
+@pytest.mark.parametrize("term", ["xterm", "dumb", ""])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_terminal_that_takes_no_sequences_gets_none(tmp_path, stream, term):
+    """Neither colours nor a line that is drawn over; another one gets both."""
+    other = "stdout" if stream == "stderr" else "stderr"
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    said = in_a_terminal([PICKLOCK, *COMMANDS["run"]], 100, stream, term, env, cwd=tmp_path, **{other: subprocess.DEVNULL})[1]
+    assert ("\x1b" in said) == (term == "xterm"), said
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100])
 def test_help_is_as_wide_as_its_terminal(columns):
     """Of each command, and of all together: the same words in lines that fit; in a pipe as on a wide terminal."""

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Nothing is silent for more than 5 s: one second is for a busy machine. */
 enum {
@@ -151,7 +150,7 @@ void heartbeat_begin(void)
     heartbeat.is_over = false;
     heartbeat.began_us = monotonic_us();
     heartbeat.told_us = 0;
-    heartbeat.is_terminal = how == IN_WORDS && isatty(STDERR_FILENO);
+    heartbeat.is_terminal = how == IN_WORDS && text_can_draw(stderr);
     if (how != IN_WORDS)
         return;
     pthread_condattr_init(&attributes);

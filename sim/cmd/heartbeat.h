@@ -1,6 +1,6 @@
 /* heartbeat.h - what a long command is doing, on stderr, for as long as it lasts: a terminal has
- * one line that changes; a file has a line every 4 s, whatever the command waits for meanwhile, and
- * none of what is over before. One at a time. */
+ * one line that changes; a file, or a terminal in which nothing can be drawn over, has a line every
+ * 4 s, whatever the command waits for meanwhile, and none of what is over before. One at a time. */
 #ifndef PICKLOCK_CMD_HEARTBEAT_H
 #define PICKLOCK_CMD_HEARTBEAT_H
 

@@ -348,7 +348,7 @@ bool output_takes_stdout(const struct output *output)
 
 bool output_has_colours(void)
 {
-    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    return text_can_draw(stdout) && !getenv("NO_COLOR");
 }
 
 enum fail output_timeline(const char *folder, const char *history, int64_t first_index,

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint32_t rate_not_said = UINT32_MAX;
 
@@ -297,7 +296,7 @@ static void show_progress(void *context, const struct stress_progress *progress)
         progress->faults, units_plural(progress->faults), units_print_ms(progress->p99_us, p99),
         progress->violations ? "violated: " : "",
         progress->violations ? progress->violations : "nothing violated");
-    if (!isatty(STDERR_FILENO) && !heartbeat_has_words())
+    if (!text_can_draw(stderr) && !heartbeat_has_words())
         text_format(stderr, TEXT_PLAIN, "%s\n", line);
     heartbeat_say("%s", line);
     free(line);

@@ -201,6 +201,13 @@ int text_columns(FILE *out)
     return size.ws_col;
 }
 
+bool text_can_draw(FILE *out)
+{
+    const char *term = getenv("TERM");
+    const int fd = fileno(out);
+    return fd >= 0 && isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 int text_room(FILE *out)
 {
     enum { LEAST = 60, MOST = 200, OF_A_FILE = 100 };

@@ -7,6 +7,7 @@
 #define PICKLOCK_REPORT_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,6 +29,9 @@ void text_format_list(FILE *out, enum text_for use, const char *format, va_list 
 
 /* How wide the terminal is that out leads to; 0: it is none, or too narrow to mind. */
 int text_columns(FILE *out);
+/* Does out lead to a terminal that takes colours, and lets a line be drawn over? TERM names one,
+ * and not "dumb". */
+bool text_can_draw(FILE *out);
 
 /* How wide what is printed there may be: as its terminal is, from 60 to 200; 100 where it is none,
  * so that a file and a pipe have the same text everywhere. */
