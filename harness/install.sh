@@ -54,13 +54,13 @@ for header in $(${CC:-cc} -MM -Isim sim/schemes/skeleton.c | tr -d '\\' | tr ' '
 done
 install -d -m 755 "$to/share/pkgconfig"
 cat > "$to/share/pkgconfig/picklock.pc" <<PC
-prefix=$prefix
+prefix=$(printf '%s' "$prefix" | sed 's/#/\\#/g')
 includedir=\${prefix}/include/picklock
 
 Name: picklock
 Description: the step interface of lock schemes that picklock loads from a shared object
 Version: $version
-Cflags: -I\${includedir}
+Cflags: -I"\${includedir}"
 PC
 chmod 644 "$to/share/pkgconfig/picklock.pc"
 

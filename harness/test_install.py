@@ -54,7 +54,7 @@ def test_scenarios_of_ones_own_come_first(installed, tmp_path):
 def test_a_scheme_is_built_against_what_was_installed(installed, tmp_path):
     """As the .pc file says, but for where this copy stands."""
     pc = (installed / "share/pkgconfig/picklock.pc").read_text()
-    assert "includedir=${prefix}/include/picklock\n" in pc and "Cflags: -I${includedir}\n" in pc
+    assert "includedir=${prefix}/include/picklock\n" in pc and "Cflags: -I\"${includedir}\"\n" in pc
     source = (installed / "share/picklock/skeleton.c").read_text().replace("skeleton", "my_lock")
     (tmp_path / "my_lock.c").write_text(source)
     subprocess.run(["cc", "-std=c17", f"-I{installed}/include/picklock", "-shared", "-fPIC", "-o", "my_lock.so", "my_lock.c"],
@@ -127,8 +127,13 @@ def test_uninstall_takes_what_install_put_and_nothing_else(tmp_path):
     nothing = call_make("uninstall")
     assert nothing.returncode == 69 and "put nothing here" in nothing.stderr
     shutil.rmtree(to)
-    assert call_make("install", "/opt/some where").returncode == 0 and call_make("uninstall", "/opt/some where").returncode == 0
-    assert list(to.iterdir()) == []
+    odd = "/opt/some # where"
+    assert call_make("install", odd).returncode == 0
+    if shutil.which("pkg-config"):
+        asked = subprocess.run(["pkg-config", "--cflags", "picklock"], text=True, capture_output=True,
+                               env={**os.environ, "PKG_CONFIG_PATH": f"{to}{odd}/share/pkgconfig"})
+        assert shlex.split(asked.stdout) == [f"-I{odd}/include/picklock"], asked
+    assert call_make("uninstall", odd).returncode == 0 and list(to.iterdir()) == []
     for target in ("install", "uninstall"):
         relative = call_make(target, "opt")
         assert relative.returncode == 64 and "PREFIX wants a path from the root" in relative.stderr
