@@ -111,6 +111,21 @@ def test_wrong_inputs_are_refused(step, tmp_path):
     assert step(scheme="set-nx-px-cad", options="--fualt none").returncode == 64
 
 
+def test_a_step_that_made_nothing_annotates_nothing(step):
+    """Neither what an earlier step of the job has found, nor as if it had passed."""
+    before = step(scheme="set-nx-ex-del", options="--fault slow-work --fail-on bug")
+    assert before.returncode == 1 and before.stdout.count("::error title=unlock-bug%3A") == 1 and before.outputs["folder"], before
+    for options, status, why in [("--fault slow-work --fualt none", 64, "it ended with 64 and has left no results"),
+                                 ("--fault 'slow-work", 64, "options: a quote is not closed"),
+                                 ("--help", 2, "it ended with 0 and has left no results")]:
+        done = step(scheme="set-nx-ex-del", options=options)
+        told = [line for line in done.stdout.splitlines() if line.startswith("::")]
+        assert done.returncode == status and len(told) == 1 and told[0].startswith(f"::error title=picklock::{why}"), done
+        assert done.outputs["folder"] == ""
+    again = step(scheme="set-nx-ex-del", options="--fault slow-work --fail-on bug")
+    assert again.returncode == 1 and again.outputs["folder"] != before.outputs["folder"]
+
+
 def test_no_input_is_run_as_a_command(step, tmp_path):
     step(scheme="set-nx-px-cad", options="--fault none '$(touch ran)' `touch ran` ; touch ran")
     step(scheme="$(touch ran)")

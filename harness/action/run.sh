@@ -5,12 +5,15 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 program=$(command -v picklock || echo "$tree/build/picklock")
-out=${RUNNER_TEMP:-$(mktemp -d)}/picklock
 
 refuse() {
     echo "::error title=picklock::$1"
     exit 64
 }
+
+# What an earlier step has made is not this one's: a folder of its own.
+temporary=${RUNNER_TEMP:-${TMPDIR:-/tmp}}
+out=$(mkdir -p "$temporary" && mktemp -d "$temporary/picklock.XXXXXX") || refuse "no folder can be made in $temporary"
 
 # The headers that belong to the program: beside it where it is installed, in the tree that it was built in; else those of which pkg-config knows.
 headers() {
@@ -27,6 +30,7 @@ options=()
 while IFS= read -r -d '' word; do
     options+=("$word")
 done < <(printf '%s' "${PICKLOCK_OPTIONS:-}" | xargs -r printf '%s\0')
+wait $! || refuse "options: a quote is not closed"
 
 [ -z "${PICKLOCK_BASELINE:-}" ] || options+=(--baseline "$PICKLOCK_BASELINE")
 case "${PICKLOCK_WORKER:+worker}${PICKLOCK_SCHEME:+scheme}" in
@@ -56,6 +60,10 @@ folder=$(readlink -f "$out/latest" || true)
 if [ -n "$folder" ] && [ -e "$folder/results.json" ]; then
     [ -z "${GITHUB_STEP_SUMMARY:-}" ] || head -c 900000 "$folder/report.md" >> "$GITHUB_STEP_SUMMARY" # it takes a megabyte
     "${PYTHON:-python3}" "$here/annotate.py" "$folder" "$subject" || status=70
+else
+    folder=
+    echo "::error title=picklock::it ended with $status and has left no results: nothing is annotated"
+    [ "$status" != 0 ] || status=2 # what was not run is not known
 fi
 [ -z "${GITHUB_OUTPUT:-}" ] || printf 'status=%s\nfolder=%s\n' "$status" "$folder" >> "$GITHUB_OUTPUT"
 exit "$status"
