@@ -48,7 +48,7 @@ void answers_free(struct answers_engine *engine)
 
 bool answers_are_lenient(const struct answers_engine *engine)
 {
-    return engine->is_lenient;
+    return engine->is_lenient || (engine->mutex && mutex_answers_are_lenient(engine->mutex));
 }
 
 /* --- calls --- */

@@ -7,10 +7,12 @@
 #include <string.h>
 
 enum { USED_MAX = 12, WAYS_MAX = 512 };
+enum { NOBODY_KNOWN = -1 }; /* has locked it: none, or one that was not told, or either of two */
 
 /* One way in which all answers so far can be explained. */
 struct mutex_way {
     bool is_locked;
+    int by;             /* the client that has locked it, or NOBODY_KNOWN */
     int64_t changed_us; /* since when it is so, at the latest */
     int64_t acquires;   /* left without an answer, that can have their effect yet */
     int64_t releases;
@@ -48,6 +50,7 @@ struct mutex_answers {
     int locks_count;
     struct mutex_ways next, reached;
     int64_t now_us; /* of the event in hand */
+    bool is_lenient;
 };
 
 /* --- ways --- */
@@ -55,9 +58,10 @@ struct mutex_answers {
 /* Whatever the other one can come to, this one can. */
 static bool is_as_good(const struct mutex_way *one, const struct mutex_way *other)
 {
-    return one->is_locked == other->is_locked && one->changed_us >= other->changed_us &&
-           one->acquires >= other->acquires && one->releases >= other->releases &&
-           one->used_count == other->used_count &&
+    return one->is_locked == other->is_locked &&
+           (one->by == other->by || one->by == NOBODY_KNOWN) &&
+           one->changed_us >= other->changed_us && one->acquires >= other->acquires &&
+           one->releases >= other->releases && one->used_count == other->used_count &&
            !memcmp(one->used, other->used, (size_t)one->used_count * sizeof *one->used);
 }
 
@@ -115,9 +119,13 @@ static void answer(struct mutex_way *way, int client)
 
 /* --- what an answer asks for --- */
 
-static void turn(const struct mutex_answers *mutex, struct mutex_way *way)
+/* client: who did it. Who asked for the lock before it became free may have had it before. */
+static void turn(const struct mutex_answers *mutex, struct mutex_way *way, int client)
 {
+    const bool is_known = client != NOBODY_KNOWN && !way->is_locked &&
+                          way->changed_us < mutex->askers[client].called_us;
     way->is_locked = !way->is_locked;
+    way->by = is_known ? client : NOBODY_KNOWN;
     way->changed_us = mutex->now_us;
 }
 
@@ -137,7 +145,7 @@ static void reach(struct mutex_answers *mutex, const struct mutex_lock *lock,
         struct mutex_way made = *way;
         if (client == but || mutex->askers[client].op != wanted || is_used(way, client))
             continue;
-        turn(mutex, &made);
+        turn(mutex, &made, client);
         if (use(&made, client))
             add(&mutex->reached, &made);
         else
@@ -147,7 +155,7 @@ static void reach(struct mutex_answers *mutex, const struct mutex_lock *lock,
     int64_t *left = is_locked ? &made.acquires : &made.releases;
     if (*left > 0) {
         --*left;
-        turn(mutex, &made);
+        turn(mutex, &made, NOBODY_KNOWN);
         add(&mutex->reached, &made);
     }
 }
@@ -165,7 +173,7 @@ static void take_effect(struct mutex_answers *mutex, const struct mutex_lock *lo
     reach(mutex, lock, way, mutex->askers[client].op == OP_RELEASE, client);
     for (int i = 0; i < mutex->reached.count; i++) {
         made = mutex->reached.rows[i];
-        turn(mutex, &made);
+        turn(mutex, &made, client);
         add(&mutex->next, &made);
     }
 }
@@ -196,7 +204,7 @@ static void excuse(struct mutex_answers *mutex, const struct mutex_way *way, int
     }
     add(&mutex->next, way);
     if (way->is_locked == (mutex->askers[client].op == OP_RELEASE)) {
-        turn(mutex, &made);
+        turn(mutex, &made, client);
         add(&mutex->next, &made);
     }
 }
@@ -242,6 +250,7 @@ static void start_anew(struct mutex_answers *mutex, struct mutex_lock *lock, boo
     for (int i = 0; i < 2; i++)
         if (i == 0 ? may_be_free : may_be_locked)
             add(&mutex->next, &(struct mutex_way){.is_locked = i,
+                                                  .by = NOBODY_KNOWN,
                                                   .changed_us = mutex->now_us,
                                                   .acquires = lock->acquires,
                                                   .releases = lock->releases});
@@ -301,11 +310,18 @@ static void called(struct mutex_answers *mutex, const struct event *event)
     lock->present[lock->present_count++] = event->client;
 }
 
-/* But that it had no effect. "Not mine" may be said of a lock that is another one's. */
-static bool proves_nothing(const struct mutex_answers *mutex, const struct event *event)
+/* But that it had no effect. "Not mine" may be said of a lock that another one has locked, maybe
+ * behind a release of this one's. */
+static bool proves_nothing(struct mutex_answers *mutex, const struct mutex_way *way,
+                           const struct event *event)
 {
-    return event->result == RESULT_UNSUPPORTED ||
-           (event->result == RESULT_NOT_MINE && !mutex->askers[event->client].was_granted);
+    if (event->result == RESULT_UNSUPPORTED)
+        return true;
+    if (event->result != RESULT_NOT_MINE)
+        return false;
+    const bool was_granted = mutex->askers[event->client].was_granted;
+    mutex->is_lenient |= was_granted && way->is_locked && way->by == NOBODY_KNOWN;
+    return !was_granted || (way->is_locked && way->by != event->client);
 }
 
 static void weigh(struct mutex_answers *mutex, const struct mutex_lock *lock,
@@ -316,7 +332,7 @@ static void weigh(struct mutex_answers *mutex, const struct mutex_lock *lock,
         excuse(mutex, way, event->client);
     else if (is_ok && event->op != OP_EXTEND)
         take_effect(mutex, lock, way, event->client);
-    else if (!proves_nothing(mutex, event))
+    else if (!proves_nothing(mutex, way, event))
         see(mutex, lock, way, event->client, event->op == OP_ACQUIRE || is_ok);
     else if (!is_used(way, event->client))
         add(&mutex->next, way);
@@ -352,7 +368,7 @@ struct mutex_answers *mutex_answers_new(int clients, int locks)
     made->locks = memory_new((size_t)locks, sizeof *made->locks);
     made->locks_count = locks;
     for (int i = 0; i < locks; i++)
-        add(&made->locks[i].ways, &(struct mutex_way){.changed_us = INT64_MIN});
+        add(&made->locks[i].ways, &(struct mutex_way){.by = NOBODY_KNOWN, .changed_us = INT64_MIN});
     return made;
 }
 
@@ -375,4 +391,9 @@ enum answers mutex_answers_event(struct mutex_answers *mutex, const struct event
     if (event->kind == EVENT_CALL)
         called(mutex, event);
     return event->kind == EVENT_RETURN ? returned(mutex, event) : ANSWERS_FIT;
+}
+
+bool mutex_answers_are_lenient(const struct mutex_answers *mutex)
+{
+    return mutex->is_lenient;
 }

@@ -159,6 +159,17 @@ static bool is_possible(const struct placements *placements, const struct tried 
                                         : tried->own >= 0 && state->owner == tried->own + 1;
 }
 
+/* Its client has locked it, and was told so. */
+static bool is_by_itself(const struct placements *placements, const struct tried *tried,
+                         const struct state *state)
+{
+    if (state->owner == FREE)
+        return false;
+    const struct tried *owner = &placements->tried[state->owner - 1];
+    return owner->answer >= 0 &&
+           placements->events[owner->call].client == placements->events[tried->call].client;
+}
+
 /* Executed at this moment, it is answered as it was; without an answer it may do what it can. */
 static bool is_answered_so(const struct placements *placements, const struct tried *tried,
                            const struct state *state)
@@ -166,7 +177,8 @@ static bool is_answered_so(const struct placements *placements, const struct tri
     const bool is_ok = result_outcome(tried->result) == OUTCOME_OK;
     if (tried->answer < 0)
         return true;
-    if (placements->anybody_releases && tried->op != OP_ACQUIRE && !is_ok && !tried->was_granted)
+    if (placements->anybody_releases && tried->op != OP_ACQUIRE && !is_ok &&
+        (!tried->was_granted || (state->owner != FREE && !is_by_itself(placements, tried, state))))
         return true; /* it had no effect, and may have found another one's lock */
     return is_possible(placements, tried, state) == is_ok;
 }

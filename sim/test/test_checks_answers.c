@@ -287,7 +287,7 @@ static void a_refusal_is_of_a_lock_that_was_locked_since_the_call(void **state)
     MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 C release; 3 B acquire; 4 C released; 5 B refused");
 }
 
-/* "Not mine" is also said of a lock that is another one's: not to whom it was granted. */
+/* "Not mine" is also said of a lock that is another one's. */
 static void not_mine_says_of_the_holder_alone_that_it_is_free(void **state)
 {
     (void)state;
@@ -295,6 +295,12 @@ static void not_mine_says_of_the_holder_alone_that_it_is_free(void **state)
     MUTEX_CANNOT("0 A acquire; 1 A granted; 2 A release; 3 A not-mine");
     MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 A release; 5 A not-mine");
     MUTEX_CANNOT("0 A acquire; 1 A granted; 2 B release; 3 B not-mine; 4 C acquire; 5 C granted");
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 C acquire; 5 C granted; "
+                 "6 A release; 7 A not-mine");
+    MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 C acquire; 5 C granted; "
+                 "6 A acquire; 7 A refused; 8 A extend; 9 A not-mine");
+    MUTEX_CANNOT("0 A acquire; 1 A granted; 2 B release; 3 B released; 4 A acquire; 5 A granted; "
+                 "6 A release; 7 A not-mine");
     MUTEX_CANNOT("0 A extend; 1 A done");
     MUTEX_CAN_BE("0 A acquire; 1 A granted; 2 A extend; 3 A done; 4 B extend; 5 B done");
 }
