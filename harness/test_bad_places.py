@@ -164,6 +164,8 @@ EDN = [
     (in_list("[1]"), "1:46", "the key of a lock is a text or a whole number"),
     (in_list("x" * 64), "1:46", "the key of a lock has at most 63 bytes"),
     (in_list('"\\u0000"'), "1:46", "the key of a lock is UTF-8, and has no NUL byte in it"),
+    (in_list("1") + edn("").replace("process 0", "process 1"), "2:1", "':value' names no lock, and those before name theirs: [KEY VALUE], also where VALUE is nil"),
+    (edn("") + in_list("1").replace("process 0", "process 1"), "2:46", "':value' names the lock 1, and those before name none: [KEY VALUE] is a lock"),
     (edn(""), "1:1", "an operation wants ':time' (ns), where there is a lease", *LEASE),
     (edn("") + edn(":time 7").replace("process 0", "process 1"), "2:45", "a ':time', and the operations before have none"),
     (edn(":time 7") + edn("").replace("process 0", "process 1"), "2:1", "an operation wants ':time', as those before have it"),

@@ -67,6 +67,26 @@ def test_two_keys_are_never_taken_for_one(picklock, tmp_path, keys, words):
     assert ran.status == (64 if words else 2) and (words or "") in ran.err, ran
 
 
+NAMES_NONE = "':value' names no lock, and those before name theirs: [KEY VALUE], also where VALUE is nil"
+NAMES_ONE = "':value' names the lock n1, and those before name none: [KEY VALUE] is a lock and its value; a fence that stands beside something"
+
+
+@pytest.mark.parametrize("values, words", [
+    ([["n1", None], ["n1", 1], None, None], "3:76: " + NAMES_NONE),
+    ([["n1", None], None, None, None], "2:72: " + NAMES_NONE),
+    ([None, ["n1", 7], None, None], "2:72: " + NAMES_ONE),
+    ([None, {"key": "n1", "fence": 7}, None, None], "2:72: " + NAMES_ONE),
+    ([["n1", None], ["n1", 1], {"key": "n1"}, ["n1", None]], None),
+    ([None, {"fence": 7}, "n1", 3], None),
+], ids=["not of the release", "not of the end", "an owner and a fence", "only of the end", "of all", "of none"])
+def test_all_operations_name_their_lock_or_none_does(picklock, tmp_path, values, words):
+    """Else what is done to one would be taken for what is done to another one, and a right lock would be blamed."""
+    steps = [("invoke", "acquire"), ("ok", "acquire"), ("invoke", "release"), ("ok", "release")]
+    path = write(tmp_path / "a.json", [op(*step, 0, time, value) for time, (step, value) in enumerate(zip(steps, values, strict=True))])
+    ran = picklock("check", path, "--format", "jepsen-json", "--model", "owner-mutex")
+    assert ran.status == (64 if words else 2) and (words or "") in ran.err, ran
+
+
 @pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as it is"])
 @pytest.mark.parametrize("keys, status", [("\u00fc\u00e9", 2), ("\u20ac\u20ad", 2), ("\U0001f512\U0001f513", 2), ("\u00fc\u00fc", 1)])
 def test_a_key_may_have_any_letters(picklock, tmp_path, keys, status, escaped):

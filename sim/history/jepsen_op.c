@@ -137,6 +137,26 @@ static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key
     return note_kind(ops, is_digits ? KEY_NUMBER_AS_TEXT : KEY_TEXT, key, failure);
 }
 
+/* What is said of no lock by name would be taken for one of its own, beside those that have names.
+ */
+static enum fail check_key(struct jepsen_ops *ops, const char *key, struct failure *failure)
+{
+    const bool names_a_lock = *key != '\0';
+    const bool is_mixed = ops->count > 1 && names_a_lock != ops->names_a_lock;
+    ops->names_a_lock = names_a_lock;
+    if (is_mixed && names_a_lock)
+        return form_refuses_field(ops->form, "value", failure,
+                                  "':value' names the lock %s, and those before name none: [KEY "
+                                  "VALUE] is a lock and its value; a fence that stands beside "
+                                  "something else is {:fence N}",
+                                  key);
+    if (is_mixed)
+        return form_refuses_field(ops->form, "value", failure,
+                                  "':value' names no lock, and those before name theirs: [KEY "
+                                  "VALUE], also where VALUE is nil");
+    return FAIL_NONE;
+}
+
 static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct jepsen_op *op,
                             struct failure *failure)
 {
@@ -152,6 +172,8 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
             return failure->code;
         value = json_object_get(value, "fence");
     }
+    if (check_key(ops, op->key, failure))
+        return failure->code;
     op->has_fence = json_is_integer(value);
     op->has_other_value = value && !op->has_fence && !json_is_null(value);
     op->fence = op->has_fence ? json_integer_value(value) : 0;

@@ -31,7 +31,8 @@ struct jepsen_ops {
     enum jepsen_unit unit;
     bool has_time; /* the first operation has one: all have, or none */
     int64_t first_ns, last_ns, count;
-    unsigned kinds; /* of keys so far: bit an enum key_kind */
+    unsigned kinds;    /* of keys so far: bit an enum key_kind */
+    bool names_a_lock; /* the first operation does: all do, or none */
 };
 
 /* FAIL_INPUT with the place: it is no operation of a lock. Of a nemesis only is_nemesis is set. */
