@@ -153,15 +153,19 @@ static void say_open(struct watched_run *watching, char *words)
 /* What nobody can tell; the caller frees. did: "released". */
 static char *author_doubt(const struct telling *it, const struct author *author, const char *did)
 {
+    static const char *const others[] = {
+        [NO_OTHER] = "that had been granted it before and had not released it",
+        [OTHERS_GRANTED] = "that had been granted it before and had not released it",
+        [OTHERS_REFUSED] = "that had been refused it in the same process",
+        [OTHERS_ELSEWHERE] = "over a connection not seen to be of the process that has it"};
     const struct holder *holders = it->watching->holders;
     const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
     return memory_format(
         "%s at %.1f ms names no token, so unknown who sent it: whether %s %s its own lock by it, "
-        "or %s%s that had been %s, nobody can tell",
+        "or %s%s %s, nobody can tell",
         opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holders[it->key->owner].name,
         did, *name ? name : "another one", *name ? ", over whose connection it came, and" : "",
-        author->others == OTHERS_REFUSED && !*name ? "refused it in the same process"
-                                                   : "granted it before and had not released it");
+        others[*name ? OTHERS_GRANTED : author->others]);
 }
 
 /* Is it not proved to be the owner's? Then nobody can tell, and the verdict is unknown. */

@@ -354,6 +354,9 @@ void evident_answered(struct watched_request *request, const char *reply, size_t
     }
     answered(request, reply, length, DELIVERED_NOW);
     request->request = NULL;
+    /* It may be told later, when its client has heard the answer and closed the connection. */
+    if (request->name[0] != 'E')
+        (void)watched_link_peer(request->link);
     tell_all(watching);
 }
 

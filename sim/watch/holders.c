@@ -295,7 +295,10 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
     const bool is_own_process = peer->pid && own->pid && !is_elsewhere;
     if (others.count > 0 && !(is_own_process && others.in_process == 0))
         author.others = OTHERS_GRANTED;
-    if (watching->holders[owner].link != link->number && !(is_elsewhere && others.in_process == 0))
+    const bool is_own_link = watching->holders[owner].link == link->number;
+    if (author.others == NO_OTHER && !is_own_link && !is_own_process)
+        author.others = OTHERS_ELSEWHERE;
+    if (!is_own_link && !(is_elsewhere && others.in_process == 0))
         author.suspect = others.link_one;
     return author;
 }

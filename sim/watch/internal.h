@@ -222,8 +222,9 @@ struct author {
     bool is_proved;  /* else it is the owner's unless something speaks against it */
     bool is_refused; /* its process was refused the lock that it changed */
     int suspect;     /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
-    /* Who else may have sent it, so that it is not proved to be the owner's. */
-    enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED } others;
+    /* Who else may have sent it, so that it is not proved to be the owner's. Elsewhere: over
+     * another connection than that of the grant, and nothing shows that both are one process's. */
+    enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED, OTHERS_ELSEWHERE } others;
 };
 /* Does it come from another process than the key's owner? Pools do not reach so far. */
 bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
