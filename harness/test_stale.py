@@ -1,5 +1,6 @@
 """What an earlier run left at the place of a result is gone before any work: what stands there is of this run, or nothing does."""
 
+import json
 import os
 import resource
 import signal
@@ -138,6 +139,9 @@ OPTIONS = ["--json", "--junit", "--markdown", "--html"]
 PAIRS = [(command, one, other) for command in ("run --on sim", "stress", "test false", "explore --worker false --learn", "watch --key lock", "report FOLDER", "replay X")
          for one, other in [("--json", "--html"), ("--markdown", "--junit")]] + \
         [("explore --worker false --learn", "--model", option) for option in OPTIONS] + \
+        [(f"{command} --update-baseline", "--baseline", option) for command, option in zip(
+            ("run --on sim", "stress", "test false", "explore --scheme set-nx-ex-del", "watch --key lock"), [*OPTIONS, "--json"])] + \
+        [("explore --worker false --learn --update-baseline", "--model", "--baseline")] + \
         [("proxy --upstream 127.0.0.1:1 --key lock", "--history", "--log"), ("proxy --upstream 127.0.0.1:1", "--log", "--control")]
 
 
@@ -148,11 +152,33 @@ def test_two_results_do_not_go_to_one_place(command, one, other, folder, tmp_pat
     words = command.replace("FOLDER", str(folder)).split()
     for there in (False, True):
         if there:
-            (tmp_path / "place").write_text("of an earlier run")
+            (tmp_path / "place").write_text("# picklock-baseline 1: or whatever else an earlier run made\n")
         for way in (tmp_path / "place", "./place", f"../{tmp_path.name}/place", "link"):
             ran = run(*words, one, "place", other, way, cwd=tmp_path)
             assert ran.status == 64 and "both go to " in ran.err and one in ran.err and other in ran.err, ran
             assert (tmp_path / "place").exists() == there
+
+
+@pytest.mark.parametrize("words", ["run --on sim ours", "run --on sim", "test false ours", "test false", "run --on sim --baseline B --update-baseline"])
+def test_a_scenario_that_is_read_is_not_written_over(words, tmp_path):
+    """One that is named by its name, or not at all."""
+    (tmp_path / "scenarios").mkdir()
+    file = tmp_path / "scenarios" / "ours.yaml"
+    file.write_text("mine")
+    options = [] if "--baseline" in words else ["--json", file]
+    ran = run(*words.replace("B", str(file)).split(), *options, cwd=tmp_path)
+    assert ran.status == 64 and (not options or "would be replaced by a result" in ran.err) and file.read_text() == "mine", ran
+
+
+def test_a_new_baseline_and_a_result_have_a_place_each(tmp_path):
+    """That is not refused; nor is a result beside the scenarios that are read."""
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "ours.yaml").write_text((ROOT / "scenarios" / "hand-over.yaml").read_text().replace("name: hand-over", "name: ours"))
+    words = "--on", "sim", "--scheme", "set-nx-px-cad", "--baseline", "known", "--update-baseline", "--json", "scenarios/theirs.json"
+    for _ in range(2):
+        ran = run("run", "ours", *words, "--out", "runs", cwd=tmp_path)
+        assert ran.status == 0 and (tmp_path / "known").read_text().startswith("# picklock-baseline"), ran
+        assert json.loads((tmp_path / "scenarios" / "theirs.json").read_text())["results"]
 
 
 def test_what_is_read_from_stdin_is_not_written_over_either(tmp_path):

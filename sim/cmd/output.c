@@ -240,7 +240,7 @@ enum fail output_open(struct output *output, struct results *results, struct fai
 static enum fail clear_places(const struct output *output, const struct result_place *more,
                               const struct inputs *inputs, struct failure *failure)
 {
-    struct result_place places[FORMAT_COUNT + 1];
+    struct result_place places[FORMAT_COUNT + 2];
     struct inputs all = *inputs;
     int count = 0;
     for (int i = 0; i < FORMAT_COUNT; i++)
@@ -248,7 +248,11 @@ static enum fail clear_places(const struct output *output, const struct result_p
                                                 .path = output->files[i]};
     if (more)
         places[count++] = *more;
-    all.words[INPUT_TEXTS - 1] = output->baseline_path; /* no command names so many */
+    if (output->updates_baseline) /* it is read, and a result all the same */
+        places[count++] = (struct result_place){
+            .option = "--baseline", .path = output->baseline_path, .is_kept = true};
+    else
+        all.words[INPUT_TEXTS - 1] = output->baseline_path; /* no command names so many */
     return places_clear(places, count, &all, failure);
 }
 

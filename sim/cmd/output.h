@@ -92,9 +92,9 @@ struct output {
     }
 
 /* Clears the places of all further copies, of `more` (NULL: no other), and of no other result.
- * FAIL_INPUT, and nothing is cleared: as of places_clear(), where a baseline is read; something
- * would go to stdout beside a diagram; the baseline can not be read, or not be written where it is
- * to be updated. */
+ * FAIL_INPUT, and nothing is cleared: as of places_clear(), where a baseline is read, or, where
+ * it is to be updated, is a result; something would go to stdout beside a diagram; the baseline can
+ * not be read, or not be written where it is to be updated. */
 enum fail output_check(const struct output *output, const struct result_place *more,
                        const struct inputs *inputs, struct failure *failure);
 

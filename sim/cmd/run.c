@@ -55,10 +55,11 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &options->operands, failure))
         return failure->code;
     runner->seed = (uint64_t)options->seed;
-    if (output_check(&options->output, NULL,
-                     &(struct inputs){
-                         argv + 1, options->operands, {options->scheme, options->choices.worker}},
-                     failure))
+    if (scenario_list_check(&options->output,
+                            &(struct inputs){argv + 1,
+                                             options->operands,
+                                             {options->scheme, options->choices.worker}},
+                            failure))
         return failure->code;
     return run_choices_read(&options->choices, runner, &options->live, failure);
 }

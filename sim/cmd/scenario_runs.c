@@ -92,15 +92,19 @@ static enum fail refuse_name(const char *name, struct failure *failure)
     return failure->code;
 }
 
-static enum fail read_one(const char *path, struct scenario **scenario, struct failure *failure)
+/* The file that a word stands for, which the caller frees; NULL: none. */
+static char *file_of(const char *word)
 {
-    if (strchr(path, '/') || access(path, F_OK) == 0)
-        return scenario_read(path, scenario, failure);
-    char *named = path_named(path);
-    if (!named)
-        return refuse_name(path, failure);
-    const enum fail fail = scenario_read(named, scenario, failure);
-    free(named);
+    return strchr(word, '/') || access(word, F_OK) == 0 ? memory_text(word) : path_named(word);
+}
+
+static enum fail read_one(const char *word, struct scenario **scenario, struct failure *failure)
+{
+    char *file = file_of(word);
+    if (!file)
+        return refuse_name(word, failure);
+    const enum fail fail = scenario_read(file, scenario, failure);
+    free(file);
     return fail;
 }
 
@@ -134,6 +138,30 @@ enum fail scenario_list_read(struct scenario_list *list, char **paths, int count
                                    are_named ? count : (int)found.gl_pathc, are_named);
     list->rows = memory_new((size_t)list->count + 1, sizeof *list->rows);
     enum fail fail = read_all(are_named ? paths : found.gl_pathv, list->count, list->rows, failure);
+    globfree(&found);
+    return fail;
+}
+
+enum fail scenario_list_check(const struct output *output, const struct inputs *inputs,
+                              struct failure *failure)
+{
+    glob_t found = {0};
+    struct failure none;
+    struct inputs read = *inputs;
+    if (!inputs->count && !find_scenarios(&found, &none)) {
+        read.paths = found.gl_pathv;
+        read.count = (int)found.gl_pathc;
+    }
+    char **files = memory_new((size_t)read.count + 1, sizeof *files);
+    for (int i = 0; i < read.count; i++) {
+        char *file = file_of(read.paths[i]);
+        files[i] = file ? file : memory_text(read.paths[i]);
+    }
+    read.paths = files;
+    const enum fail fail = output_check(output, NULL, &read, failure);
+    for (int i = 0; i < read.count; i++)
+        free(files[i]);
+    free(files);
     globfree(&found);
     return fail;
 }

@@ -11,6 +11,11 @@ struct scenario_list {
     int count;
 };
 
+/* output_check(), where inputs' paths are what scenario_list_read() will be given: the files that
+ * it will read are no place for a result. */
+enum fail scenario_list_check(const struct output *output, const struct inputs *inputs,
+                              struct failure *failure);
+
 /* Reads those files, or, where count is 0, all of scenarios/ (here, or beside the program's build
  * folder); all that is wrong with any of them is said. FAIL_INPUT: one is no scenario. In any case:
  * scenario_list_close(). */

@@ -1,5 +1,6 @@
 /* test.c - `picklock test`: somebody's lock, as it is. */
 #include "cmd/cmd.h"
+#include "cmd/scenario_runs.h"
 #include "cmd/test_lock.h"
 
 #include "base/limits.h"
@@ -113,8 +114,8 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
                                others[i].name);
     if (!is_once && servers)
         return failure_set(failure, FAIL_INPUT, "--servers goes with --once");
-    return output_check(
-        &test->output, NULL,
+    return scenario_list_check(
+        &test->output,
         &(struct inputs){inputs->paths + 1, inputs->count - 1, {inputs->paths[0], test->depends}},
         failure);
 }
