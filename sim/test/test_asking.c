@@ -77,6 +77,18 @@ static void compare_programs(const char *name, const char *program, const char *
     asking_free(asked.asking);
 }
 
+/* That no share is wanted does not mean that enough was asked: the clients are compared, too. */
+static void an_audit_whose_time_is_up_has_not_compared_all_clients(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "set-nx-px-cad", 1);
+    assert_false(asking_audit(asked.asking, 0, 1)); /* its time was over long ago */
+    assert_true(asking_audit(asked.asking, 0, 0));
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_NONE);
+    asking_free(asked.asking);
+}
+
 static int faults_of(int at_least)
 {
     return getenv("PICKLOCK_LONG") ? FAULTS_ALL : at_least;
@@ -423,6 +435,7 @@ static void a_token_is_a_symbol_where_it_is_a_whole_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_audit_whose_time_is_up_has_not_compared_all_clients),
         cmocka_unit_test(a_token_is_a_symbol_where_it_is_a_whole_text),
         cmocka_unit_test(a_quorum_as_a_worker_comes_to_what_its_steps_come_to),
         cmocka_unit_test(schemes_as_workers_come_to_what_their_steps_come_to),
