@@ -299,6 +299,20 @@ static void a_timer_within_a_tick_follows_its_clock(void **state)
     }
 }
 
+/* A holder dies, and its key stays for three leases. A reply takes so long that less than a bound
+ * is left of them when somebody can ask again, and is refused. */
+static void who_is_on_the_way_waits_too(void **state)
+{
+    static const struct walk_plan pace = {
+        .walks = 500, .seed = 1, .steps = 40, .fault_weight = 10, .tick_weight = 20};
+    struct explore_options of = {
+        .scheme = &scheme_ttl_threefold, .clients = 2, .rounds = 2, .servers = 1, .lease_ticks = 2};
+    (void)state;
+    of.budget[FAULT_CRASH] = of.budget[FAULT_LATE_REPLY] = 1;
+    assert_true(walk_all(&of, STATES_MAX, &pace) >> PROPERTY_PROGRESS & 1);
+    assert_true(walks_stuck_under_way > 0);
+}
+
 static void both_agree_on_random_runs(void **state)
 {
     uint64_t runs = runs_wanted(), seed = sample_number("PICKLOCK_SEED", 20261124);
@@ -354,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_guess_is_not_a_loss),
         cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),
         cmocka_unit_test(a_timer_within_a_tick_follows_its_clock),
+        cmocka_unit_test(who_is_on_the_way_waits_too),
         cmocka_unit_test(both_agree_on_random_runs),
         cmocka_unit_test(every_choice_was_walked),
     };

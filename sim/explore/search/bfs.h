@@ -100,6 +100,8 @@ enum { WAIT_ENDLESS = UINT8_MAX };
 void search_progress(struct search *search);
 
 /* Is nobody granted the lock in time from there on? search_progress() was called. */
+bool search_is_overdue(const struct search *search, uint32_t state);
+/* And can somebody ask for it there? */
 bool search_is_stuck(const struct search *search, uint32_t state);
 
 #endif

@@ -47,12 +47,17 @@ static bool sweep(struct search *search)
     return has_found;
 }
 
+bool search_is_overdue(const struct search *search, uint32_t state)
+{
+    uint8_t wait = search->waits[state];
+    if (wait <= search->space.config.progress_ticks)
+        return false;
+    return wait == WAIT_ENDLESS || !(search->notes[state] & STATE_HELD);
+}
+
 bool search_is_stuck(const struct search *search, uint32_t state)
 {
-    uint8_t note = search->notes[state], wait = search->waits[state];
-    if (!(note & STATE_WANTS) || wait <= search->space.config.progress_ticks)
-        return false;
-    return wait == WAIT_ENDLESS || !(note & STATE_HELD);
+    return (search->notes[state] & STATE_WANTS) && search_is_overdue(search, state);
 }
 
 void search_progress(struct search *search)
