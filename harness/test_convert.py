@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from conftest import ROOT
+from test_bad_places import event, head
 from test_jepsen import drawn, write
 from test_jepsen import op as operation
 
@@ -31,12 +32,43 @@ def test_what_is_converted_for_knossos_is_a_jepsen_history(picklock, tmp_path):
     assert picklock("check", once, *LEASE).out == picklock("check", SEEDS / "overrun.edn", *LEASE).out
 
 
+def test_random_histories_are_judged_the_same_there_and_back(picklock, tmp_path):
+    """Whole findings, with their sentences: each process is the one that it was, and goes on for whom it went on for."""
+    random, seen = Random(20261126), set()
+    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "24"))):
+        model, concurrency = ("mutex", "owner-mutex", "lease-lock", "fenced-lock")[turn % 4], random.randint(2, 3)
+        options = ("--model", model, "--concurrency", concurrency, *(("--lease", "6ms") if model == "lease-lock" else ()), *(("--refusals",) if turn % 3 else ()))
+        path = write(tmp_path / "a.json", drawn(random, model, 0.5, concurrency))
+        assert picklock("convert", path, "--format", "jepsen-json", *options, "--to", "knossos", "--out", tmp_path / "b.edn").status == 0
+        one, other = (json.loads(picklock("check", each, "--format", form, *options, "--json", "-").out)["results"][0]
+                      for each, form in ((path, "jepsen-json"), (tmp_path / "b.edn", "jepsen-edn")))
+        assert one == other, (path.read_text(), options)
+        seen.add((one["verdict"], "may go on for process" in (one["trouble"] or "")))
+    assert seen == {("violated", False), ("unknown", False), ("unknown", True)}, seen
+
+
 def test_a_process_without_an_answer_is_retired(picklock, tmp_path):
     path = tmp_path / "a.json"
     path.write_text("\n".join(json.dumps({"type": kind, "f": "lock", "process": process, "time": time * 1000})
                               for time, (kind, process) in enumerate([("invoke", 0), ("info", 0), ("invoke", 7), ("ok", 7)])))
     out = picklock("convert", path, "--format", "jepsen-json", "--to", "knossos").out
-    assert re.findall(r":process (\d+), :type :(\w+)", out) == [("0", "invoke"), ("0", "info"), ("1", "invoke"), ("1", "ok")]
+    assert re.findall(r":process (\d+), :type :(\w+)", out) == [("0", "invoke"), ("0", "info"), ("7", "invoke"), ("7", "ok")]
+
+
+def test_a_client_of_ours_goes_on_as_jepsens_thread_does(picklock, tmp_path):
+    """What had no answer ends in :info, also where the client was not told so; then comes its number plus the number of clients."""
+    calls = [(0, "call", 1, None), (1, "call", 1, None), (1, "return", 1, "failed"), (0, "call", 2, None), (0, "return", 2, "refused"), (1, "call", 2, None)]
+    path = tmp_path / "a.jsonl"
+    path.write_text(head(names=["A", "B"]) + "".join(event(number, number, kind, client=client, attempt=attempt, **({"result": result} if result else {}))
+                                                     for number, (client, kind, attempt, result) in enumerate(calls)) + '{"end": 6}\n')
+    out = picklock("convert", path, "--to", "knossos", "--out", tmp_path / "a.edn")
+    assert out.status == 0, out
+    edn = [read_edn(line) for line in (tmp_path / "a.edn").read_text().splitlines()]
+    assert [(one["process"], one["type"]) for one in edn] == [(0, "invoke"), (1, "invoke"), (1, "info"), (0, "info"), (2, "invoke"), (2, "fail"), (3, "invoke"),
+                                                              (3, "info")]
+    assert [one["index"] for one in edn] == list(range(8)) and edn[3]["time"] == 3000
+    for concurrency, status in (("2", 2), ("1", 64)):
+        assert picklock("check", tmp_path / "a.edn", "--format", "jepsen-edn", "--refusals", "--concurrency", concurrency).status == status
 
 
 def lock_of(lease):

@@ -308,10 +308,11 @@ def test_a_fence_that_is_no_number_is_refused(picklock, tmp_path, fence):
     assert picklock("check", path, "--format", "jepsen-json", "--model", "mutex").status == 2
 
 
-def drawn(random, model="owner-mutex", strangers=0.0):
-    """Operations of two or three processes on one lock, and often one answer that is not so; strangers: how often who holds nothing releases."""
+def drawn(random, model="owner-mutex", strangers=0.0, concurrency=None):
+    """Operations of two or three processes on one lock, and often one answer that is not so; strangers: how often who holds nothing releases;
+    concurrency: so many processes, each followed by the one that Jepsen's thread goes on as (else: by one that follows nobody)."""
     ops, under_way, owner, granted, time = [], {}, None, set(), 0
-    processes = list(range(random.randint(2, 3)))
+    processes = list(range(concurrency or random.randint(2, 3)))
     begun = random.randint(4, 7)
     while begun or under_way:
         process, time = random.choice(processes), time + 1
@@ -330,7 +331,7 @@ def drawn(random, model="owner-mutex", strangers=0.0):
             if said == "ok":
                 (granted.add if f == "acquire" else granted.discard)(process)
             elif said == "info":
-                processes[processes.index(process)] = 1000 + time  # nobody takes it for the one before
+                processes[processes.index(process)] = process + concurrency if concurrency else 1000 + time  # nobody takes it for the one before
     untrue = random.choice([one for one in ops if one["type"] != "invoke"])
     if untrue["type"] != "info" and random.random() < 0.6:
         untrue["type"] = "ok" if untrue["type"] == "fail" else "fail"

@@ -26,8 +26,10 @@ static enum fail copy(struct history_source *source, const struct history_head *
     bool is_end = false;
     enum fail fail;
     export_start(&export, rules, out, head);
-    while (!(fail = history_source_next(source, &event, &is_end, failure)) && !is_end)
+    while (!(fail = history_source_next(source, &event, &is_end, failure)) && !is_end) {
+        export.process = history_source_process(source);
         export_event(&export, rules, &event);
+    }
     export_finish(&export, rules);
     return fail;
 }
@@ -73,8 +75,10 @@ int cmd_convert(int argc, char **argv)
     if (!to)
         return cmd_refuse("convert wants --to knossos, porcupine or perfetto");
     const char *path = source_path(argv[1]);
-    if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure) ||
-        places_clear(&(struct result_place){.option = "--out", .path = out}, 1,
+    if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure))
+        return cmd_failed(&failure);
+    source.jepsen.keeps_processes = rules->keeps_processes;
+    if (places_clear(&(struct result_place){.option = "--out", .path = out}, 1,
                      &(struct inputs){argv + 1, 1, {NULL}}, &failure) ||
         convert(path, &source, rules, out, &failure))
         return cmd_failed(&failure);

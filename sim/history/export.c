@@ -80,7 +80,7 @@ static void answered(struct export *export, const struct event *event)
     bool is_ok = result_outcome(event->result) == OUTCOME_OK;
     client->is_open = false;
     client->renewals += event->op == OP_EXTEND && is_ok;
-    client->retired += result_outcome(event->result) == OUTCOME_INFO;
+    client->retired += event->op != OP_ACCESS && result_outcome(event->result) == OUTCOME_INFO;
     const bool did_not_happen = event->result == RESULT_UNSUPPORTED;
     if (event->op != OP_ACQUIRE)
         return;
@@ -102,7 +102,7 @@ void export_event(struct export *export, const struct export_rules *rules,
     if (client && event->kind == EVENT_CALL) {
         if (client->is_open && rules->open) {
             rules->open(export, event->client);
-            client->retired++;
+            client->retired += client->op != OP_ACCESS;
         }
         if (rules->call)
             rules->call(export, event);

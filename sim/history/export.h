@@ -18,7 +18,7 @@ struct export_client {
     int64_t call_us, held_us;
     int64_t number;   /* of its attempt, among all; -1: none yet */
     int64_t renewals; /* of that attempt */
-    int64_t retired;  /* operations that ended without an answer */
+    int64_t retired;  /* operations on its lock that ended without an answer */
     struct {
         bool is_holding;
         int64_t number, renewals;
@@ -32,11 +32,13 @@ struct export
     struct export_client *clients;
     int64_t attempts, written;
     int64_t last_us;
+    int64_t process; /* set before each event: history_source_process() */
 };
 
 /* What one format does; a NULL: nothing. The client is as it was before the event. */
 struct export_rules {
     const char *name, *words;
+    bool keeps_processes; /* wants each event of the process that it was of */
     void (*begin)(struct export *export);
     void (*call)(struct export *export, const struct event *event);
     void (*answer)(struct export *export, const struct event *event); /* to a call that is open */

@@ -1,52 +1,57 @@
-/* export_knossos.c - EDN for Knossos: a map a line. A process that had no answer is retired, as
- * Jepsen does it: its client goes on as another process. */
+/* export_knossos.c - EDN for Knossos: a map a line. Processes of a Jepsen test keep their numbers.
+ * A client of ours that had no answer goes on as another process, as Jepsen's threads do it: as the
+ * client's number plus a multiple of the number of clients. */
 #include "history/export.h"
 
 #include <inttypes.h>
 
-static void put(struct export *export, const struct event *event, const char *type)
+static const char *const functions[OP_COUNT] = {
+    [OP_ACQUIRE] = "acquire", [OP_RELEASE] = "release", [OP_EXTEND] = "renew"};
+
+/* What the lock guards is not the lock. answer: NULL: to none. */
+static void put(struct export *export, int client, enum operation op, int lock, const char *type,
+                const struct event *answer)
 {
-    static const char *const functions[OP_COUNT] = {
-        [OP_ACQUIRE] = "acquire", [OP_RELEASE] = "release", [OP_EXTEND] = "renew"};
-    const struct export_client *client = &export->clients[event->client];
-    if (event->op == OP_ACCESS)
-        return; /* what the lock guards is not the lock */
+    const int64_t number = client + export->clients[client].retired * export->head->clients;
+    if (op == OP_ACCESS)
+        return;
     fprintf(export->out, "{:index %" PRId64 ", :time %" PRId64 ", :process %" PRId64,
-            export->written++, event->time_us * 1000,
-            event->client + client->retired * export->head->clients);
-    fprintf(export->out, ", :type :%s, :f :%s, :value ", type, functions[event->op]);
+            export->written++, export->last_us * 1000,
+            export->process < 0 ? number : export->process);
+    fprintf(export->out, ", :type :%s, :f :%s, :value ", type, functions[op]);
     if (export->head->locks > 1)
-        fprintf(export->out, "[%d ", event->lock);
-    if (event->kind == EVENT_RETURN && (event->has_fence || event->fence))
-        fprintf(export->out, "%" PRId64, event->fence);
+        fprintf(export->out, "[%d ", lock);
+    if (answer && (answer->has_fence || answer->fence))
+        fprintf(export->out, "%" PRId64, answer->fence);
     else
         fputs("nil", export->out);
     if (export->head->locks > 1)
         fputs("]", export->out);
     /* A failure, but no refusal: jepsen_op.c. */
-    if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
+    if (answer && answer->result == RESULT_UNSUPPORTED)
         fputs(", :error :unsupported", export->out);
     fputs("}\n", export->out);
 }
 
 static void call(struct export *export, const struct event *event)
 {
-    put(export, event, "invoke");
+    put(export, event->client, event->op, event->lock, "invoke", NULL);
 }
 
 static void answer(struct export *export, const struct event *event)
 {
     static const char *const types[] = {
         [OUTCOME_OK] = "ok", [OUTCOME_FAIL] = "fail", [OUTCOME_INFO] = "info"};
-    put(export, event, types[result_outcome(event->result)]);
+    put(export, event->client, event->op, event->lock, types[result_outcome(event->result)], event);
 }
 
-/* Nothing is written; the client must go on as another process all the same. */
+/* A client of ours goes on, or the history ends; an operation of Jepsen's may stay open. */
 static void open_left(struct export *export, int client)
 {
-    (void)export;
-    (void)client;
+    const struct export_client *who = &export->clients[client];
+    if (who->is_open && export->process < 0)
+        put(export, client, who->op, who->lock, "info", NULL);
 }
 
 const struct export_rules export_knossos = {
-    .name = "knossos", .call = call, .answer = answer, .open = open_left};
+    .name = "knossos", .keeps_processes = true, .call = call, .answer = answer, .open = open_left};

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "history/jepsen_known.h"
-#include "base/units.h"
 #include "history/jepsen_op.h"
 #include "history/jepsen_threads.h"
 #include "history/words.h"
@@ -48,6 +47,7 @@ struct jepsen_reader {
     struct jepsen_ops ops;
     struct jepsen_threads threads;
     int64_t events, invocations;
+    int64_t process; /* of the last event */
     bool is_first_pass;
     struct jepsen_known known;
     char note[160];
@@ -215,7 +215,8 @@ static int releases_for(const struct jepsen_reader *reader, const struct jepsen_
     const struct jepsen_client *client = &reader->clients[number];
     int holder = reader->locks[client->lock].holder;
     bool is_other = reader->options.model == MODEL_MUTEX && op->op == OP_RELEASE &&
-                    !reader->options.is_judged && !client->has_lock && holder >= 0;
+                    !reader->options.is_judged && !reader->options.keeps_processes &&
+                    !client->has_lock && holder >= 0;
     return is_other ? holder : number;
 }
 
@@ -348,6 +349,7 @@ static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *o
     if (fail || !*is_event)
         return fail;
     int who = reader->clients[number].acts_for;
+    reader->process = op->process;
     *event = (struct event){.index = reader->events++,
                             .time_us = op->time_us,
                             .from_us = op->time_us,
@@ -424,24 +426,9 @@ static void fill_head(const struct jepsen_reader *reader, struct history_head *h
     head->names = reader->names;
 }
 
-/* Less than a microsecond an operation no network takes, and a history that is over within a lease
- * is a short one. */
-static void note_unit(struct jepsen_reader *reader)
+int64_t jepsen_reader_process(const struct jepsen_reader *reader)
 {
-    char lasts[UNITS_TEXT_MAX], lease[UNITS_TEXT_MAX];
-    const struct jepsen_ops *ops = &reader->ops;
-    const int64_t ns = ops->last_ns - ops->first_ns, lease_us = reader->options.lease_us;
-    const bool is_quick = ns / 1000 < ops->count - 1, is_short = lease_us && ns / 1000 < lease_us;
-    if (reader->options.is_unit_told || !ops->has_time || ops->count < 2 ||
-        (!is_quick && !is_short))
-        return;
-    snprintf(reader->note, sizeof reader->note,
-             "Times are read as ns: all %" PRId64
-             " lines last %s%s%s. If they are ms: --time-unit ms; "
-             "if not: --time-unit ns.",
-             ops->count, units_print_rounded(ns / 1000, lasts),
-             is_short ? ", less than the lease of " : "",
-             is_short ? units_print_duration(lease_us, lease) : "");
+    return reader->process;
 }
 
 const char *jepsen_reader_note(const struct jepsen_reader *reader)
@@ -474,7 +461,8 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     }
     made->names = memory_new((size_t)made->clients_count + 1, sizeof *made->names);
     fill_head(made, head);
-    note_unit(made);
+    if (!options->is_unit_told)
+        jepsen_ops_doubt_unit(&made->ops, options->lease_us, made->note, sizeof made->note);
     start(made, path);
     made->is_first_pass = false;
     *reader = made;

@@ -41,8 +41,9 @@ struct jepsen_options {
     enum jepsen_unit unit;
     bool is_unit_told; /* else it is ns, and said so where that is not likely */
     bool reads_misses;
-    bool is_judged; /* to be judged, not converted: what did not happen is left out (unless
-                       reads_misses), and whose lock was released is not guessed: FAIL_UNKNOWN */
+    bool is_judged;       /* to be judged, not converted: what did not happen is left out (unless
+                             reads_misses), and no guess whose lock was released: FAIL_UNKNOWN */
+    bool keeps_processes; /* to be written as it is: each event of the process it was of */
 };
 
 /* The head of a history of such a lock, of one client and one lock. */
@@ -58,6 +59,8 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
 /* As history_reader_next(). */
 enum fail jepsen_reader_next(struct jepsen_reader *reader, struct event *event, bool *is_end,
                              struct failure *failure);
+/* Whose operation the last event is of. */
+int64_t jepsen_reader_process(const struct jepsen_reader *reader);
 /* What whoever judges it should know; NULL: nothing. The reader's. */
 const char *jepsen_reader_note(const struct jepsen_reader *reader);
 void jepsen_reader_free(struct jepsen_reader *reader);

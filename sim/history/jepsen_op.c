@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/suggest.h"
+#include "base/units.h"
 #include "history/words.h"
 
 #include <inttypes.h>
@@ -253,4 +254,22 @@ enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jeps
     const char *error = json_string_value(json_object_get(form, "error"));
     op->was_not_done = op->type == TYPE_FAIL && error && strcmp(error, "unsupported") == 0;
     return read_value(ops, json_object_get(form, "value"), op, failure);
+}
+
+/* Less than a microsecond an operation no network takes, and a history that is over within a lease
+ * is a short one. */
+void jepsen_ops_doubt_unit(const struct jepsen_ops *ops, int64_t lease_us, char *note, size_t size)
+{
+    char lasts[UNITS_TEXT_MAX], lease[UNITS_TEXT_MAX];
+    const int64_t ns = ops->last_ns - ops->first_ns;
+    const bool is_quick = ns / 1000 < ops->count - 1, is_short = lease_us && ns / 1000 < lease_us;
+    if (!ops->has_time || ops->count < 2 || (!is_quick && !is_short))
+        return;
+    snprintf(note, size,
+             "Times are read as ns: all %" PRId64
+             " lines last %s%s%s. If they are ms: --time-unit ms; "
+             "if not: --time-unit ns.",
+             ops->count, units_print_rounded(ns / 1000, lasts),
+             is_short ? ", less than the lease of " : "",
+             is_short ? units_print_duration(lease_us, lease) : "");
 }

@@ -39,4 +39,8 @@ struct jepsen_ops {
 enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
                          struct failure *failure);
 
+/* Behind the last: what makes another unit of ':time' likely, if anything does. lease_us 0: none.
+ */
+void jepsen_ops_doubt_unit(const struct jepsen_ops *ops, int64_t lease_us, char *note, size_t size);
+
 #endif

@@ -127,6 +127,11 @@ enum fail history_source_next(struct history_source *source, struct event *event
                         : jepsen_reader_next(source->jepsen, event, is_end, failure);
 }
 
+int64_t history_source_process(const struct history_source *source)
+{
+    return source->jepsen ? jepsen_reader_process(source->jepsen) : -1;
+}
+
 bool history_source_was_cut(const struct history_source *source)
 {
     return source->ours && history_reader_was_cut(source->ours);
