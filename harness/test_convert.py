@@ -75,7 +75,7 @@ def lock_of(lease):
     """The lock that reports/README.md writes down for Porcupine, in Python: the state after that operation, or None."""
     def step(state, op):
         owner, renewals = state
-        mine = owner == op["attempt"]
+        mine = owner is not None and op["attempt"] in (owner, None)
         if op["op"] == "expire":
             return (None, 0) if mine and renewals == op["renewal"] else state
         if op["op"] == "acquire":
@@ -219,10 +219,56 @@ def test_an_acquire_that_did_not_happen_ends_nothing(picklock, tmp_path):
     """The release behind it is that of the attempt that was granted, and the hold goes on until then."""
     path = write(tmp_path / "a.json", [operation(kind, f, 0, at) for at, (kind, f) in enumerate(
         [("invoke", "lock"), ("ok", "lock"), ("invoke", "lock"), ("fail", "lock"), ("invoke", "unlock"), ("ok", "unlock")])])
-    document = json.loads(picklock("convert", path, "--format", "jepsen-json", "--to", "porcupine").out)
-    assert [(each["op"], each["attempt"]) for each in document["operations"]] == [("acquire", 0), ("release", 0)] and linearizable(document)
+    document = json.loads(picklock("convert", path, "--format", "jepsen-json", "--model", "owner-mutex", "--to", "porcupine").out)
+    [acquire, release] = document["operations"]
+    assert (acquire["op"], release["op"]) == ("acquire", "release") and acquire["attempt"] == release["attempt"] and linearizable(document)
     trace = json.loads(picklock("convert", path, "--format", "jepsen-json", "--to", "perfetto").out)
     assert [(each["ts"], each["dur"]) for each in trace["traceEvents"] if each["name"] == "holds"] == [(1000, 3000)]
+
+
+MUTEX = ("--format", "jepsen-json", "--model", "mutex", "--refusals")
+
+
+@pytest.mark.parametrize("words, is_one", [
+    ("0 invoke lock, 0 ok lock, 1 invoke unlock, 1 fail unlock", True),  # it is not the own one, and whose it is says nobody
+    ("0 invoke lock, 0 ok lock, 0 invoke unlock, 0 fail unlock", False),
+    ("0 invoke lock, 0 ok lock, 1 invoke unlock, 1 ok unlock, 2 invoke lock, 2 ok lock", True),
+    ("0 invoke lock, 0 ok lock, 1 invoke unlock, 1 ok unlock, 1 invoke unlock, 1 ok unlock", False),
+    ("0 invoke lock, 0 ok lock, 1 invoke unlock, 1 ok unlock, 2 invoke lock, 2 ok lock, 0 invoke unlock, 0 fail unlock", True),
+    ("0 invoke lock, 1 invoke unlock, 0 ok lock, 1 ok unlock, 2 invoke lock, 2 ok lock", True),
+    ("0 invoke lock, 0 ok lock, 0 invoke lock, 1 invoke unlock, 1 fail unlock, 0 ok lock", False)])  # granted twice
+def test_who_releases_what_anybody_may_release(picklock, tmp_path, words, is_one):
+    """Each operation is told of the process that did it, and of a lock that has no owner."""
+    ops = [operation(kind, f, int(process), at) for at, (process, kind, f) in enumerate(each.split() for each in words.split(", "))]
+    path, edn = write(tmp_path / "a.json", ops), tmp_path / "a.edn"
+    assert picklock("convert", path, *MUTEX, "--to", "knossos", "--out", edn).status == 0
+    names = {"lock": "acquire", "unlock": "release"}
+    assert [(one["process"], one["type"], one["f"]) for one in map(read_edn, edn.read_text().splitlines())] == [
+        (one["process"], one["type"], names[one["f"]]) for one in ops]
+    for source, words in ((path, MUTEX), (edn, ("--format", "jepsen-edn", *MUTEX[2:]))):
+        assert picklock("check", source, *words).status == (2 if is_one else 1)
+    assert linearizable(json.loads(picklock("convert", path, *MUTEX, "--to", "porcupine").out)) == is_one
+
+
+def test_who_is_released_by_another_holds_no_more(picklock, tmp_path):
+    path = write(tmp_path / "a.json", [operation(kind, f, process, at) for at, (process, kind, f) in enumerate(
+        [(0, "invoke", "lock"), (0, "ok", "lock"), (1, "invoke", "unlock"), (1, "ok", "unlock"), (0, "invoke", "unlock"), (0, "fail", "unlock")])])
+    trace = json.loads(picklock("convert", path, *MUTEX, "--to", "perfetto").out)
+    assert [(each["tid"], each["ts"], each["dur"]) for each in trace["traceEvents"] if each["name"] == "holds"] == [(1, 1000, 1000)]
+
+
+@pytest.mark.parametrize("released, is_right", [(1, True), (2, False)])
+def test_a_release_is_of_the_attempt_that_the_history_names(picklock, tmp_path, released, is_right):
+    """Not of the one that was begun last, and was refused."""
+    head = {"history": "picklock.history/2", "scheme": "", "program": "a lock", "promises": ["token"], "scenario": "by hand", "world": "redis",
+            "server_version": "", "clients": 1, "servers": 1, "locks": 1, "lease_us": 0, "unit_us": 1000, "clock_error_us": 0, "seed": "1", "names": ["A"]}
+    said = [(1, "acquire", "granted"), (2, "acquire", "refused"), (released, "release", "released")]
+    events = [{"kind": kind, "client": 0, "attempt": attempt, "op": op, **({"result": result} if kind == "return" else {})}
+              for attempt, op, result in said for kind in ("call", "return")]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, [head, *({"i": at, "t": 10 * at, **event} for at, event in enumerate(events)), {"end": len(events)}])) + "\n")
+    document = json.loads(picklock("convert", path, "--to", "porcupine").out)
+    assert [each["attempt"] for each in document["operations"]] == [1, 2, released] and linearizable(document) == is_right
 
 
 @pytest.mark.parametrize("name", ["script-deletes-anothers", "late-fence-token-fenced-late-incr", "server-clock-jump-set-nx-ex-del"])

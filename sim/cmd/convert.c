@@ -75,10 +75,8 @@ int cmd_convert(int argc, char **argv)
     if (!to)
         return cmd_refuse("convert wants --to knossos, porcupine or perfetto");
     const char *path = source_path(argv[1]);
-    if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure))
-        return cmd_failed(&failure);
-    source.jepsen.keeps_processes = rules->keeps_processes;
-    if (places_clear(&(struct result_place){.option = "--out", .path = out}, 1,
+    if (export_named(to, &rules, &failure) || source_args_read(&source_args, &source, &failure) ||
+        places_clear(&(struct result_place){.option = "--out", .path = out}, 1,
                      &(struct inputs){argv + 1, 1, {NULL}}, &failure) ||
         convert(path, &source, rules, out, &failure))
         return cmd_failed(&failure);

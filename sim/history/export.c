@@ -46,8 +46,6 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 {
     *export = (struct export){.out = out, .head = head};
     export->clients = memory_new((size_t)head->clients, sizeof *export->clients);
-    for (int i = 0; i < head->clients; i++)
-        export->clients[i].number = -1;
     if (rules->begin)
         rules->begin(export);
 }
@@ -55,18 +53,8 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 static void called(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
-    if (event->op == OP_ACQUIRE) {
-        client->before.is_holding = client->is_holding;
-        client->before.number = client->number;
-        client->before.renewals = client->renewals;
-        client->number = export->attempts++;
-        client->renewals = 0;
-        client->is_holding = false;
-    } else if (client->number < 0 || event->attempt > client->attempt) {
-        client->number = export->attempts++; /* nobody's: no acquire began it */
-        client->renewals = 0;
-    }
-    client->is_holding &= event->op != OP_RELEASE;
+    client->was_holding = client->is_holding;
+    client->is_holding &= event->op != OP_RELEASE && event->op != OP_ACQUIRE;
     client->is_open = true;
     client->op = event->op;
     client->lock = event->lock;
@@ -74,22 +62,37 @@ static void called(struct export *export, const struct event *event)
     client->call_us = event->time_us;
 }
 
+/* Where anybody may release: the hold of another one. */
+static void end_others(struct export *export, int client)
+{
+    for (int i = 0; i < export->head->clients; i++)
+        if (export->clients[i].lock == export->clients[client].lock)
+            export->clients[i].is_holding &= i == client;
+}
+
+static void renewed(struct export_client *client)
+{
+    if (client->renewed != client->attempt)
+        client->renewals = 0;
+    client->renewed = client->attempt;
+    client->renewals++;
+}
+
 static void answered(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
-    bool is_ok = result_outcome(event->result) == OUTCOME_OK;
+    const enum outcome outcome = result_outcome(event->result);
+    const bool is_ok = outcome == OUTCOME_OK;
     client->is_open = false;
-    client->renewals += event->op == OP_EXTEND && is_ok;
-    client->retired += event->op != OP_ACCESS && result_outcome(event->result) == OUTCOME_INFO;
-    const bool did_not_happen = event->result == RESULT_UNSUPPORTED;
+    client->retired += event->op != OP_ACCESS && outcome == OUTCOME_INFO;
+    if (event->op == OP_EXTEND && is_ok)
+        renewed(client);
+    if (event->op == OP_RELEASE && is_ok && export->head->anybody_releases && !client->was_holding)
+        end_others(export, event->client);
     if (event->op != OP_ACQUIRE)
         return;
-    client->is_holding = is_ok || (did_not_happen && client->before.is_holding);
+    client->is_holding = is_ok || (event->result == RESULT_UNSUPPORTED && client->was_holding);
     client->held_us = event->time_us;
-    if (did_not_happen) {
-        client->number = client->before.number;
-        client->renewals = client->before.renewals;
-    }
 }
 
 void export_event(struct export *export, const struct export_rules *rules,

@@ -13,16 +13,13 @@
 /* A client's operation under way, and what it holds. */
 struct export_client {
     bool is_open, is_holding;
+    bool was_holding; /* before the operation under way */
     enum operation op;
     int lock, attempt;
     int64_t call_us, held_us;
-    int64_t number;   /* of its attempt, among all; -1: none yet */
-    int64_t renewals; /* of that attempt */
-    int64_t retired;  /* operations on its lock that ended without an answer */
-    struct {
-        bool is_holding;
-        int64_t number, renewals;
-    } before; /* the acquire under way: an acquire that did not happen ends nothing */
+    int renewed; /* an attempt, and how often it was renewed */
+    int64_t renewals;
+    int64_t retired; /* operations on its lock that ended without an answer */
 };
 
 struct export
@@ -30,7 +27,7 @@ struct export
     FILE *out;                       /* borrowed */
     const struct history_head *head; /* kept */
     struct export_client *clients;
-    int64_t attempts, written;
+    int64_t written;
     int64_t last_us;
     int64_t process; /* set before each event: history_source_process() */
 };
@@ -38,7 +35,6 @@ struct export
 /* What one format does; a NULL: nothing. The client is as it was before the event. */
 struct export_rules {
     const char *name, *words;
-    bool keeps_processes; /* wants each event of the process that it was of */
     void (*begin)(struct export *export);
     void (*call)(struct export *export, const struct event *event);
     void (*answer)(struct export *export, const struct event *event); /* to a call that is open */

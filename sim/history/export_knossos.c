@@ -54,4 +54,4 @@ static void open_left(struct export *export, int client)
 }
 
 const struct export_rules export_knossos = {
-    .name = "knossos", .keeps_processes = true, .call = call, .answer = answer, .open = open_left};
+    .name = "knossos", .call = call, .answer = answer, .open = open_left};

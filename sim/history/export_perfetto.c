@@ -59,6 +59,17 @@ static void end_hold(struct export *export, int client, int64_t time_us)
         slice(export, client, "holds", "", who->held_us, time_us);
 }
 
+/* Somebody has released what others hold. */
+static void end_others(struct export *export, int client)
+{
+    const struct export_client *who = &export->clients[client];
+    for (int i = 0; i < export->head->clients; i++) {
+        const struct export_client *other = &export->clients[i];
+        if (i != client && other->lock == who->lock)
+            end_hold(export, i, who->call_us > other->held_us ? who->call_us : other->held_us);
+    }
+}
+
 /* A client has its name at each lock that it comes to. */
 static void call(struct export *export, const struct event *event)
 {
@@ -76,6 +87,8 @@ static void answer(struct export *export, const struct event *event)
     char result[48];
     snprintf(result, sizeof result, ": %s", result_name(event->result));
     slice(export, event->client, operation_name(event->op), result, who->call_us, event->time_us);
+    if (event->result == RESULT_RELEASED && export->head->anybody_releases && !who->was_holding)
+        end_others(export, event->client);
     if (event->result == RESULT_GRANTED && export->head->lease_us)
         instant(export, event->lock, event->client, "own lease ends",
                 who->call_us + export->head->lease_us);

@@ -13,56 +13,58 @@ static void begin(struct export *export)
             export->head->clients, export->head->locks, export->head->lease_us * 1000);
 }
 
-static void put(struct export *export, int client, const char *op, int64_t call_us,
-                int64_t return_us, const char *result)
+/* result: RESULT_NONE: not known. Where anybody may release, it is the attempt of whoever has it.
+ */
+static void put(struct export *export, int client, const char *op, int64_t renewal, int64_t call_us,
+                int64_t return_us, enum result result)
 {
     const struct export_client *who = &export->clients[client];
+    const bool is_anybodys =
+        export->head->anybody_releases && who->op != OP_ACQUIRE && result != RESULT_NOT_MINE;
+    const int64_t clients = export->head->clients;
     fprintf(export->out,
-            "%s\n{\"client\": %d, \"lock\": %d, \"attempt\": %" PRId64 ", \"renewal\": %" PRId64
-            ", \"op\": \"%s\", \"call\": %" PRId64 ", \"return\": ",
-            export->written++ ? "," : "", client, who->lock, who->number, who->renewals, op,
-            call_us * 1000);
-    if (return_us < 0)
+            "%s\n{\"client\": %d, \"lock\": %d, \"attempt\": ", export->written++ ? "," : "",
+            client, who->lock);
+    if (is_anybodys)
         fputs("null", export->out);
     else
-        fprintf(export->out, "%" PRId64, return_us * 1000);
-    if (result)
-        fprintf(export->out, ", \"result\": \"%s\"}", result);
+        fprintf(export->out, "%" PRId64, who->attempt * clients + client);
+    fprintf(export->out,
+            ", \"renewal\": %" PRId64 ", \"op\": \"%s\", \"call\": %" PRId64 ", \"return\": ",
+            renewal, op, call_us * 1000);
+    if (result == RESULT_NONE)
+        fputs("null, \"result\": null}", export->out);
     else
-        fputs(", \"result\": null}", export->out);
+        fprintf(export->out, "%" PRId64 ", \"result\": \"%s\"}", return_us * 1000,
+                result_name(result));
 }
 
-/* From then on what it got may end by itself. */
-static void put_expiry(struct export *export, int client, enum operation op)
+/* result: RESULT_NONE: not known. From then on what it got may end by itself. */
+static void put_operation(struct export *export, int client, int64_t return_us, enum result result)
 {
     const struct export_client *who = &export->clients[client];
-    if (export->head->lease_us && (op == OP_ACQUIRE || op == OP_EXTEND))
-        put(export, client, "expire", who->call_us + export->head->lease_us, -1, NULL);
+    const int64_t renewals = who->renewed == who->attempt ? who->renewals : 0;
+    const bool may_begin = result == RESULT_NONE || result_outcome(result) == OUTCOME_OK;
+    if (who->op == OP_ACCESS)
+        return;
+    put(export, client, operation_name(who->op), renewals, who->call_us, return_us, result);
+    if (export->head->lease_us && may_begin && who->op != OP_RELEASE)
+        put(export, client, "expire", renewals + (who->op == OP_EXTEND),
+            who->call_us + export->head->lease_us, 0, RESULT_NONE);
 }
 
 static void answer(struct export *export, const struct event *event)
 {
-    struct export_client *who = &export->clients[event->client];
-    enum outcome outcome = result_outcome(event->result);
-    if (event->op == OP_ACCESS || event->result == RESULT_UNSUPPORTED)
-        return;
-    put(export, event->client, operation_name(event->op), who->call_us,
-        outcome == OUTCOME_INFO ? -1 : event->time_us,
-        outcome == OUTCOME_INFO ? NULL : result_name(event->result));
-    if (outcome == OUTCOME_FAIL)
-        return;
-    who->renewals += event->op == OP_EXTEND;
-    put_expiry(export, event->client, event->op);
-    who->renewals -= event->op == OP_EXTEND;
+    const bool is_known = result_outcome(event->result) != OUTCOME_INFO;
+    if (event->result != RESULT_UNSUPPORTED)
+        put_operation(export, event->client, event->time_us,
+                      is_known ? event->result : RESULT_NONE);
 }
 
 static void open_left(struct export *export, int client)
 {
-    const struct export_client *who = &export->clients[client];
-    if (!who->is_open || who->op == OP_ACCESS)
-        return;
-    put(export, client, operation_name(who->op), who->call_us, -1, NULL);
-    put_expiry(export, client, who->op);
+    if (export->clients[client].is_open)
+        put_operation(export, client, 0, RESULT_NONE);
 }
 
 static void end(struct export *export)

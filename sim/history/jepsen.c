@@ -25,8 +25,8 @@ struct jepsen_client {
     bool has_lock, may_have_lock;
     bool is_void;    /* the operation that is open did not happen: it ends in :fail */
     int64_t invoked; /* number of the operation that is open */
-    int acts_for;    /* in the operation that is open: itself; whose lock it releases; or a place of
-                        its own, from which it asks in vain for what it has */
+    int acts_for;    /* in the operation that is open: itself, or a place of its own, from which it
+                        asks in vain for what it has */
 };
 
 struct jepsen_reader {
@@ -208,18 +208,6 @@ static bool is_known(const struct jepsen_reader *reader, int64_t number, enum kn
     return !reader->is_first_pass && jepsen_known_has(&reader->known, number, bit);
 }
 
-/* Where anybody may release, it is the holder's release: of histories that are drawn. The judge
- * of such a lock asks nobody whose it is. */
-static int releases_for(const struct jepsen_reader *reader, const struct jepsen_op *op, int number)
-{
-    const struct jepsen_client *client = &reader->clients[number];
-    int holder = reader->locks[client->lock].holder;
-    bool is_other = reader->options.model == MODEL_MUTEX && op->op == OP_RELEASE &&
-                    !reader->options.is_judged && !reader->options.keeps_processes &&
-                    !client->has_lock && holder >= 0;
-    return is_other ? holder : number;
-}
-
 /* Who has the lock and is refused it has it as before: he asks as another client would. What comes
  * of it the first pass does not know yet, and so keeps a place for it. */
 static enum fail find_asker(struct jepsen_reader *reader, const struct jepsen_op *op, int number,
@@ -294,7 +282,6 @@ static enum fail invoke(struct jepsen_reader *reader, int number, const struct j
         return FAIL_NONE;
     if (check_successor(reader, client, op, failure))
         return failure->code;
-    client->acts_for = releases_for(reader, op, number);
     if (find_asker(reader, op, number, failure))
         return failure->code;
     client = &reader->clients[number];
@@ -328,8 +315,8 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
     if (op->op == OP_ACQUIRE && op->type == TYPE_FAIL)
         client->may_have_lock = client->has_lock;
     if (op->op == OP_RELEASE && op->type != TYPE_FAIL) {
-        reader->clients[client->acts_for].has_lock = false;
-        if (reader->locks[client->lock].holder == client->acts_for)
+        client->has_lock = false;
+        if (reader->locks[client->lock].holder == number)
             pass_on(reader, client->lock, -1);
     }
     return FAIL_NONE;

@@ -41,9 +41,9 @@ struct jepsen_options {
     enum jepsen_unit unit;
     bool is_unit_told; /* else it is ns, and said so where that is not likely */
     bool reads_misses;
-    bool is_judged;       /* to be judged, not converted: what did not happen is left out (unless
-                             reads_misses), and no guess whose lock was released: FAIL_UNKNOWN */
-    bool keeps_processes; /* to be written as it is: each event of the process it was of */
+    bool is_judged; /* to be judged, not converted: what did not happen is left out (unless
+                       reads_misses), and where it is not known whose lock was released:
+                       FAIL_UNKNOWN */
 };
 
 /* The head of a history of such a lock, of one client and one lock. */
