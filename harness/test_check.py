@@ -5,6 +5,7 @@ import re
 
 import pytest
 from conftest import run
+from test_bad_places import event, head
 
 
 def test_check_judges_a_history_like_the_run_did(tmp_path):
@@ -171,3 +172,18 @@ def test_the_engines_are_compared(picklock):
     counts = [re.sub(r"in [\d.]+ s", "", ran.out) for ran in (one, same, other)]
     assert counts[0].startswith("3000 histories of seed 3") and counts[0] == counts[1] != counts[2]
     assert picklock("selftest", "--seed", "0").status == 64 and picklock("selftest", "more").status == 64
+
+
+@pytest.mark.parametrize("promises, status, verdict", [(["expiry"], 1, ("violated", "bug-or-loss")), (["expiry", "leases"], 2, ("unknown", None))])
+def test_a_lease_that_nobody_saw_is_taken_for_none(tmp_path, promises, status, verdict):
+    """Granted to two, within the head's lease: no overrun where all have that one; where each grant has its own, the first may have been short."""
+    steps = [(0, "acquire", "call", None), (0, "acquire", "return", "granted"), (1, "acquire", "call", None), (1, "acquire", "return", "granted"),
+             (0, "release", "call", None), (0, "release", "return", "not-mine")]
+    path = tmp_path / "a.jsonl"
+    path.write_text(head(promises=promises) + "".join(
+        event(number, 1000 * number, kind, client=client, op=op, **({"result": result} if result else {}))
+        for number, (client, op, kind, result) in enumerate(steps)) + '{"end": 6}\n')
+    ran = run("check", path, "--json", "-")
+    found = {each["property"]: (each["verdict"], each["cause"]) for each in ran.json["results"][0]["properties"]}
+    assert ran.status == status and found["lease-exclusion"] == found["mutual-exclusion"] == verdict, (ran, found)
+    assert "violated" not in {each[0] for name, each in found.items() if not name.endswith("exclusion")}, found

@@ -24,7 +24,8 @@ enum { JUDGED = sizeof judged / sizeof *judged };
 
 struct black_box {
     const struct ledger *ledger;
-    bool may_renew; /* a lease may end later than anybody says */
+    bool may_renew;   /* a lease may end later than anybody says */
+    int64_t least_us; /* of a lease; where each grant has its own, nobody saw how long: 0 */
     struct finding findings[JUDGED];
     struct box_lock *locks;
     struct told_fences *fences;
@@ -38,7 +39,7 @@ struct black_box {
 };
 
 /* A lease may end early by what clocks disagree. */
-static struct answers_engine *engine_for(const struct ledger *ledger)
+static struct answers_engine *engine_for(const struct ledger *ledger, int64_t least_us)
 {
     struct answers_rules rules = {.ignores_misses = ledger->quorum > 1,
                                   .doubts_late_releases = true,
@@ -48,8 +49,7 @@ static struct answers_engine *engine_for(const struct ledger *ledger)
     if (ledger->has_stamps)
         return NULL;
     if (ledger->has_lease)
-        rules.lease_us =
-            ledger->lease_us > ledger->error_us ? ledger->lease_us - ledger->error_us : 1;
+        rules.lease_us = least_us > ledger->error_us ? least_us - ledger->error_us : 1;
     return answers_new(rules, ledger->head->clients, ledger->head->locks);
 }
 
@@ -58,10 +58,11 @@ struct black_box *black_box_new(const struct ledger *ledger)
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
     struct black_box *made = memory_new(1, sizeof *made + clients * sizeof *made->clients);
     made->ledger = ledger;
-    made->may_renew = ledger_promises(ledger, PROMISE_EXTENDS);
+    made->may_renew = ledger_promises(ledger, PROMISE_EXTENDS) || ledger->has_leases;
+    made->least_us = ledger->has_leases ? 0 : ledger->lease_us;
     made->locks = memory_new(locks, sizeof *made->locks);
     made->fences = told_fences_new(ledger->head->clients, ledger->head->locks);
-    made->answers = engine_for(ledger);
+    made->answers = engine_for(ledger, made->least_us);
     made->overlap_index = NO_INDEX;
     for (size_t i = 0; i < clients; i++)
         made->clients[i].renewed = renewed_nothing;
@@ -138,7 +139,7 @@ static void say_called(const struct black_box *box, int client, const char *also
 static int64_t certain_end_us(const struct black_box *box, int client)
 {
     const struct ledger *ledger = box->ledger;
-    return ledger->has_lease ? ledger->clients[client].call_us + ledger->lease_us : NEVER_US;
+    return ledger->has_lease ? ledger->clients[client].call_us + box->least_us : NEVER_US;
 }
 
 /* Its lease is over for certain from then on. */
