@@ -72,7 +72,7 @@ def test_a_source_is_answered_with_the_command_that_builds_it(tmp_path):
     ran = run("run", "--on", "sim", "--scheme", source, SCENARIO)
     assert ran.status == 64 and ran.out == "", ran
     command = re.search(r"^  (cc .*)$", ran.err, re.M)[1]
-    assert re.match(r"cc -std=c17 -I\S*sim\S* -shared -fPIC -o ", command)
+    assert re.match(r"cc -std=c17 -I('[^']*sim'|\S*sim\S*) -shared -fPIC -o ", command)
     subprocess.run(command, shell=True, cwd=ROOT, check=True)
     assert f"and name {folder / 'my_lock.so'}" in ran.err
     assert run("run", "--on", "sim", "--scheme", folder / "my_lock.so", SCENARIO).status == 0
