@@ -95,7 +95,9 @@ static void more_called(struct answers_engine *engine, struct asker *asker,
     if (is_former)
         former_called(engine, asker, event);
     asker->has_lock &= event->op != OP_RELEASE;
-    bool is_plain = asker->release == ASKED_NONE && !is_former &&
+    /* Who has entered again is answered anything, also once another one has the lock. */
+    const bool is_inside = engine->locks[asker->lock].reentrant == event->client;
+    bool is_plain = asker->release == ASKED_NONE && !is_former && !is_inside &&
                     (event->op == OP_RELEASE ||
                      (asker->acquire != ASKED_OPEN && asker->acquire != ASKED_UNANSWERED));
     engine->is_lenient |= !is_plain;
@@ -145,13 +147,16 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
         return ANSWERS_FIT;
     case OUTCOME_OK:
         asker->has_lock = true;
+        if (asker->is_excused || is_late(engine, asker->acquire_us))
+            asker->acquire = ASKED_UNANSWERED;
+        else
+            asker->acquire = ASKED_GRANTED;
         if (asker->is_reentering || lock->reentrant == event->client)
             return standing_reentered(lock, event->client);
-        if (asker->is_excused || is_late(engine, asker->acquire_us)) {
-            asker->acquire = ASKED_UNANSWERED;
+        if (asker->acquire == ASKED_UNANSWERED)
             return ANSWERS_FIT;
-        }
-        return standing_granted(lock, event->client);
+        return standing_granted(lock, event->client,
+                                engine->rules.may_be_reentered && asker->has_left);
     default:
         asker->was_refused = true;
         return standing_refused(lock, event->client,
@@ -197,10 +202,15 @@ static enum answers renewal_returned(struct answers_engine *engine, const struct
     return ANSWERS_FIT;
 }
 
-/* Nobody has a lock that he never asked for. */
+/* Nobody has a lock that he never asked for, nor one that was refused him, whoever has it. */
 static bool is_of_nothing(const struct answers_engine *engine, const struct event *event)
 {
-    return engine->askers[event->client].is_without && event->op != OP_ACQUIRE &&
+    const struct asker *asker = &engine->askers[event->client];
+    const bool is_doubted = engine->rules.ignores_misses || asker->has_lock || asker->has_left ||
+                            (event->op == OP_EXTEND && is_late(engine, asker->renew_us));
+    const bool was_refused = asker->was_refused && event->attempt == asker->attempt &&
+                             engine->locks[asker->lock].is_lost;
+    return (asker->is_without || (was_refused && !is_doubted)) && event->op != OP_ACQUIRE &&
            result_outcome(event->result) == OUTCOME_OK;
 }
 

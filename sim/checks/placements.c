@@ -21,12 +21,14 @@ struct tried {
 
 struct state {
     int passed, time, executed, owner, ends; /* owner: an acquire by its number + 1 */
+    int reentered; /* the last acquire that was granted to its owner: any release that was called
+                      since may be the last one, or not */
 };
 
 struct placements {
     const struct event *events;
     int count, lease, operations;
-    bool anybody_releases;
+    enum placements_lock lock;
     struct tried tried[PLACEMENTS_OPERATIONS];
     int waiting; /* states on the stack */
     struct state stack[STATES_MAX];
@@ -125,10 +127,9 @@ static void list(struct placements *placements)
 
 static void reach(struct placements *placements, struct state state)
 {
-    uint32_t packed =
-        (uint32_t)((((state.passed * 32 + state.time) * 256 + state.executed) * 16 + state.owner) *
-                       64 +
-                   state.ends);
+    uint32_t packed = (uint32_t)((state.passed * 32 + state.time) * 256 + state.executed);
+    packed = ((packed * 16 + (uint32_t)state.owner) * 16 + (uint32_t)state.reentered) * 64 +
+             (uint32_t)state.ends;
     uint32_t slot = packed * 2654435761u >> (32 - SLOT_BITS);
     for (;; slot = (slot + 1) % SLOTS) {
         if (placements->seen[slot].round != placements->round)
@@ -149,25 +150,43 @@ static int lease_end(const struct placements *placements, int time)
     return placements->lease && ends <= PLACEMENTS_TIME ? ends : NEVER;
 }
 
+/* By any attempt. */
+static bool is_clients_own(const struct placements *placements, const struct tried *tried,
+                           const struct state *state)
+{
+    return state->owner != FREE &&
+           placements->events[placements->tried[state->owner - 1].call].client ==
+               placements->events[tried->call].client;
+}
+
 /* Does it take effect there? */
 static bool is_possible(const struct placements *placements, const struct tried *tried,
                         const struct state *state)
 {
+    const bool is_reentrant =
+        placements->lock == PLACEMENTS_REENTRANT && is_clients_own(placements, tried, state);
+    const bool is_since =
+        state->owner != FREE && placements->tried[state->owner - 1].call < tried->call &&
+        (!state->reentered || placements->tried[state->reentered - 1].call < tried->call);
     if (tried->op == OP_ACQUIRE)
-        return state->owner == FREE;
-    return placements->anybody_releases ? state->owner != FREE
-                                        : tried->own >= 0 && state->owner == tried->own + 1;
+        return state->owner == FREE || is_reentrant;
+    if (placements->lock == PLACEMENTS_ANYBODYS)
+        return state->owner != FREE;
+    return tried->own >= 0 && is_since &&
+           (state->owner == tried->own + 1 ||
+            (is_reentrant && (tried->op == OP_RELEASE || state->reentered == tried->own + 1)));
 }
 
-/* Its client has locked it, and was told so. */
-static bool is_by_itself(const struct placements *placements, const struct tried *tried,
-                         const struct state *state)
+/* May it have none there, all the same? */
+static bool may_miss(const struct placements *placements, const struct tried *tried,
+                     const struct state *state)
 {
-    if (state->owner == FREE)
-        return false;
-    const struct tried *owner = &placements->tried[state->owner - 1];
-    return owner->answer >= 0 &&
-           placements->events[owner->call].client == placements->events[tried->call].client;
+    const bool is_own = is_clients_own(placements, tried, state);
+    if (placements->lock == PLACEMENTS_REENTRANT)
+        return is_own && state->owner != tried->own + 1 && state->reentered != tried->own + 1;
+    return placements->lock == PLACEMENTS_ANYBODYS && tried->op != OP_ACQUIRE &&
+           (!tried->was_granted ||
+            (state->owner != FREE && !(is_own && placements->tried[state->owner - 1].answer >= 0)));
 }
 
 /* Executed at this moment, it is answered as it was; without an answer it may do what it can. */
@@ -175,26 +194,27 @@ static bool is_answered_so(const struct placements *placements, const struct tri
                            const struct state *state)
 {
     const bool is_ok = result_outcome(tried->result) == OUTCOME_OK;
-    if (tried->answer < 0)
-        return true;
-    if (placements->anybody_releases && tried->op != OP_ACQUIRE && !is_ok &&
-        (!tried->was_granted || (state->owner != FREE && !is_by_itself(placements, tried, state))))
-        return true; /* it had no effect, and may have found another one's lock */
-    return is_possible(placements, tried, state) == is_ok;
+    return tried->answer < 0 || is_possible(placements, tried, state) == is_ok ||
+           (!is_ok && may_miss(placements, tried, state));
 }
 
 static void execute(struct placements *placements, struct state state, int number)
 {
     const struct tried *tried = &placements->tried[number];
-    bool takes_effect = is_possible(placements, tried, &state) &&
-                        (tried->answer < 0 || result_outcome(tried->result) == OUTCOME_OK);
+    const bool takes_effect = is_possible(placements, tried, &state) &&
+                              (tried->answer < 0 || result_outcome(tried->result) == OUTCOME_OK);
     state.executed |= 1 << number;
-    if (takes_effect && tried->op == OP_ACQUIRE)
-        state.owner = number + 1;
-    if (takes_effect && tried->op != OP_RELEASE)
+    if (takes_effect && state.reentered && tried->op == OP_RELEASE)
+        reach(placements, state); /* it was not the last */
+    if (takes_effect && tried->op == OP_ACQUIRE && state.owner != FREE) {
+        state.reentered = number + 1;
         state.ends = lease_end(placements, state.time);
-    if (takes_effect && tried->op == OP_RELEASE)
-        state.owner = FREE, state.ends = 0;
+    } else if (takes_effect && tried->op == OP_RELEASE) {
+        state.owner = FREE, state.ends = state.reentered = 0;
+    } else if (takes_effect) {
+        state.owner = tried->op == OP_ACQUIRE ? number + 1 : state.owner;
+        state.ends = lease_end(placements, state.time);
+    }
     reach(placements, state);
 }
 
@@ -223,7 +243,7 @@ static void step(struct placements *placements, const struct state *state)
             execute(placements, now, i);
     }
     if (now.owner != FREE && now.ends <= now.time) {
-        next.owner = FREE, next.ends = 0;
+        next.owner = FREE, next.ends = next.reentered = 0;
         reach(placements, next);
         next = now;
     }
@@ -235,14 +255,14 @@ static void step(struct placements *placements, const struct state *state)
 }
 
 bool placements_exist(struct placements *placements, const struct event *events, int count,
-                      int64_t lease, bool anybody_releases)
+                      int64_t lease, enum placements_lock lock)
 {
-    assert(!lease || !anybody_releases);
+    assert(!lease || lock != PLACEMENTS_ANYBODYS);
     assert(count <= PLACEMENTS_EVENTS && lease >= 0 && lease <= PLACEMENTS_TIME);
     placements->events = events;
     placements->count = count;
     placements->lease = (int)lease;
-    placements->anybody_releases = anybody_releases;
+    placements->lock = lock;
     placements->round++;
     placements->waiting = placements->states = 0;
     list(placements);

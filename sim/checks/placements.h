@@ -14,14 +14,20 @@ enum {
     PLACEMENTS_TIME = 24, /* times are 0 .. that, in any unit, and so is the lease */
 };
 
+enum placements_lock {
+    PLACEMENTS_OWNED,
+    PLACEMENTS_REENTRANT, /* who has it may be granted it again; a release may be of an earlier
+                             attempt of its client */
+    PLACEMENTS_ANYBODYS,  /* anybody may release it; then there is no lease */
+};
+
 struct placements;
 
 struct placements *placements_new(void);
 void placements_free(struct placements *placements);
 
-/* Is there a placement? events: calls and returns of one lock, in order; lease: 0: none.
- * anybody_releases: whoever has it; then there is no lease. */
+/* Is there a placement? events: calls and returns of one lock, in order; lease: 0: none. */
 bool placements_exist(struct placements *placements, const struct event *events, int count,
-                      int64_t lease, bool anybody_releases);
+                      int64_t lease, enum placements_lock lock);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "checks/answers.h"
-#include "checks/placements.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -53,6 +52,7 @@ struct selftest_draft {
     struct {
         int64_t ends;
         int owner, owner_attempt; /* -1: free */
+        int entered;              /* again, so many times */
     } locks[LOCKS];
     int calls;
 };
@@ -75,14 +75,19 @@ static void put(struct selftest_draft *draw, enum event_kind kind, int client, e
     history->count++;
 }
 
+static bool is_anybodys(const struct selftest_history *history)
+{
+    return history->lock == PLACEMENTS_ANYBODYS;
+}
+
 static void call(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
     const struct selftest_history *history = draw->history;
     /* Who never asked, or is somebody else in the same place, may release all the same. */
-    bool strays = !history->anybody_releases && random_below(&draw->random, 16) == 0;
-    bool begins = !strays && ((who->last == 0 && !history->anybody_releases) ||
-                              random_below(&draw->random, 5) < 2);
+    bool strays = !is_anybodys(history) && random_below(&draw->random, 16) == 0;
+    bool begins = !strays &&
+                  ((who->last == 0 && !is_anybodys(history)) || random_below(&draw->random, 5) < 2);
     who->op = begins ? OP_ACQUIRE : random_below(&draw->random, 3) == 0 ? OP_EXTEND : OP_RELEASE;
     who->last += begins || strays;
     if (begins)
@@ -100,30 +105,42 @@ static void call(struct selftest_draft *draw, int client)
     put(draw, EVENT_CALL, client, RESULT_NONE);
 }
 
+/* Does it take effect? */
+static bool is_done(struct selftest_draft *draw, int client)
+{
+    const struct drawn_client *who = &draw->clients[client];
+    const int owner = draw->locks[who->lock].owner;
+    const bool is_reentrant = draw->history->lock == PLACEMENTS_REENTRANT;
+    if (who->op == OP_ACQUIRE)
+        return owner < 0 || (is_reentrant && owner == client && random_below(&draw->random, 4) > 0);
+    if (is_anybodys(draw->history)) /* "not mine" may be so of what another one has locked */
+        return owner == client || (owner >= 0 && random_below(&draw->random, 4) > 0);
+    return owner == client && (draw->locks[who->lock].owner_attempt == who->attempt ||
+                               draw->locks[who->lock].entered > 0);
+}
+
 static void execute(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
-    int *owner = &draw->locks[who->lock].owner;
-    int *owner_attempt = &draw->locks[who->lock].owner_attempt;
-    bool is_own = draw->history->anybody_releases
-                      ? *owner >= 0
-                      : *owner == client && *owner_attempt == who->attempt;
-    /* "Not mine" may be so of what another one has locked. */
-    if (draw->history->anybody_releases && is_own && *owner != client)
-        is_own = random_below(&draw->random, 4) > 0;
-    bool is_done = who->op == OP_ACQUIRE ? *owner < 0 : is_own;
+    const bool does = is_done(draw, client);
+    const bool is_again = does && draw->locks[who->lock].owner >= 0;
     who->is_executed = true;
-    who->result = who->op == OP_ACQUIRE   ? (is_done ? RESULT_GRANTED : RESULT_REFUSED)
-                  : !is_done              ? RESULT_NOT_MINE
+    who->result = who->op == OP_ACQUIRE   ? (does ? RESULT_GRANTED : RESULT_REFUSED)
+                  : !does                 ? RESULT_NOT_MINE
                   : who->op == OP_RELEASE ? RESULT_RELEASED
                                           : RESULT_DONE;
-    if (is_done && who->op == OP_RELEASE)
-        *owner = -1;
-    if (is_done && who->op == OP_ACQUIRE) {
-        *owner = client;
-        *owner_attempt = who->attempt;
+    if (does && who->op == OP_RELEASE && draw->locks[who->lock].entered > 0) {
+        draw->locks[who->lock].entered--;
+    } else if (does && who->op == OP_RELEASE) {
+        draw->locks[who->lock].owner = -1;
+    } else if (does && who->op == OP_ACQUIRE && is_again) {
+        draw->locks[who->lock].entered++;
+    } else if (does && who->op == OP_ACQUIRE) {
+        draw->locks[who->lock].owner = client;
+        draw->locks[who->lock].owner_attempt = who->attempt;
+        draw->locks[who->lock].entered = 0;
     }
-    if (is_done && who->op != OP_RELEASE)
+    if (does && who->op != OP_RELEASE)
         draw->locks[who->lock].ends = draw->now + draw->history->lease;
 }
 
@@ -191,8 +208,11 @@ void selftest_draw(uint64_t seed, int64_t number, struct selftest_history *histo
         draw.locks[i].owner = -1;
     history->count = 0;
     history->lease = (int64_t)random_below(&draw.random, LEASE_MAX);
-    history->anybody_releases = history->lease == 0 && random_below(&draw.random, 2);
-    history->locks = !history->anybody_releases && random_below(&draw.random, 4) == 0 ? LOCKS : 1;
+    history->lock = history->lease == 0 && random_below(&draw.random, 2) ? PLACEMENTS_ANYBODYS
+                    : random_below(&draw.random, 4) == 0                 ? PLACEMENTS_REENTRANT
+                                                                         : PLACEMENTS_OWNED;
+    history->locks =
+        history->lock == PLACEMENTS_OWNED && random_below(&draw.random, 4) == 0 ? LOCKS : 1;
     int steps = 8 + (int)random_below(&draw.random, 32);
     for (int i = 0; i < steps && history->count < SELFTEST_EVENTS; i++)
         step(&draw);
@@ -206,10 +226,12 @@ static enum answers by_engine(struct answers_rules rules, const struct selftest_
                               bool *is_lenient)
 {
     rules.lease_us = history->lease;
-    rules.anybody_releases = history->anybody_releases;
+    rules.anybody_releases = is_anybodys(history);
+    rules.may_be_reentered |= history->lock == PLACEMENTS_REENTRANT;
+    rules.releases_former |= history->lock == PLACEMENTS_REENTRANT;
     struct answers_engine *engine = answers_new(rules, CLIENTS, history->locks);
     enum answers said = ANSWERS_FIT;
-    for (int i = 0; i < history->count && said == ANSWERS_FIT; i++)
+    for (int i = 0; i < history->count && said != ANSWERS_CONTRADICT; i++)
         said = answers_event(engine, &history->events[i]);
     *is_lenient = answers_are_lenient(engine);
     answers_free(engine);
@@ -229,8 +251,7 @@ static bool is_explained(struct selftest_room *room, const struct selftest_histo
     for (int i = 0; i < history->count; i++)
         if (history->events[i].lock == lock)
             events[count++] = history->events[i];
-    return placements_exist(room->placements, events, count, history->lease,
-                            history->anybody_releases);
+    return placements_exist(room->placements, events, count, history->lease, history->lock);
 }
 
 static struct judgement judge(struct selftest_room *room, const struct selftest_history *history)
@@ -318,8 +339,10 @@ void selftest_go(struct selftest_room *room, struct selftest *selftest, int64_t 
 
 const char *selftest_print(const struct selftest_history *history, char *text)
 {
+    static const char *const kinds[] = {"", ", its holder may be granted it again",
+                                        ", anybody may release it"};
     size_t used = (size_t)snprintf(text, SELFTEST_TEXT, "lease %d%s\n", (int)history->lease,
-                                   history->anybody_releases ? ", anybody may release it" : "");
+                                   kinds[history->lock]);
     for (int i = 0; i < history->count && used < SELFTEST_TEXT; i++) {
         const struct event *event = &history->events[i];
         used += (size_t)snprintf(text + used, SELFTEST_TEXT - used, "%3d  %c.%d %-7s %s%s%s\n",

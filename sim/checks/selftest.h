@@ -7,12 +7,13 @@
 #define PICKLOCK_CHECKS_SELFTEST_H
 
 #include "checks/answers.h"
+#include "checks/placements.h"
 
 enum { SELFTEST_EVENTS = 16, SELFTEST_TEXT = 2048 };
 
 struct selftest_history {
-    int64_t lease;         /* 0: none */
-    bool anybody_releases; /* nobody owns the lock; then there is no lease, and one lock */
+    int64_t lease;             /* 0: none */
+    enum placements_lock lock; /* but of one that is owned, there is one */
     int locks;
     int count;
     struct event events[SELFTEST_EVENTS];

@@ -182,10 +182,16 @@ void standing_ask_more(struct lock_answers *lock, int client)
 
 /* --- answers --- */
 
-enum answers standing_granted(struct lock_answers *lock, int client)
+enum answers standing_reentered(struct lock_answers *lock, int client)
+{
+    lock->is_lost = true;
+    lock->reentrant = client;
+    return ANSWERS_OPEN;
+}
+
+enum answers standing_granted(struct lock_answers *lock, int client, bool may_reenter)
 {
     struct asker *asker = &lock->room->askers[client];
-    asker->acquire = ASKED_GRANTED;
     if (lock->is_lost) {
         lock->reentrant = FREE;
         start_anew(lock, owned(lock, client, asker->acquire_us));
@@ -194,20 +200,14 @@ enum answers standing_granted(struct lock_answers *lock, int client)
     begin(lock);
     for (int i = 0; i < lock->ways.count; i++) {
         const struct lock_way *way = &lock->ways.rows[i];
+        if (way->owner == FORMER && may_reenter)
+            return standing_reentered(lock, client);
         if (way->owner == client)
             ways_add(&lock->room->next, way);
         else if (!standing_used(way, client))
             standing_give(lock, way, client);
     }
     return conclude(lock, owned(lock, client, asker->acquire_us));
-}
-
-enum answers standing_reentered(struct lock_answers *lock, int client)
-{
-    lock->room->askers[client].acquire = ASKED_GRANTED;
-    lock->is_lost = true;
-    lock->reentrant = client;
-    return ANSWERS_OPEN;
 }
 
 /* Without the ways in which that acquire has had an effect. */

@@ -94,8 +94,9 @@ void standing_lose(struct lock_answers *lock);
 /* It releases, or renews. */
 void standing_ask_more(struct lock_answers *lock, int client);
 
-/* Answers. is_silent: it proves only that this acquire had no effect. */
-enum answers standing_granted(struct lock_answers *lock, int client);
+/* Answers. may_reenter: an attempt of the client's that it has left may have the lock, and this one
+ * be granted it again; is_silent: it proves only that this acquire had no effect. */
+enum answers standing_granted(struct lock_answers *lock, int client, bool may_reenter);
 enum answers standing_reentered(struct lock_answers *lock, int client);
 enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent);
 enum answers standing_released(struct lock_answers *lock, int client);

@@ -60,34 +60,24 @@ static int contradictions(struct answers_rules rules, int locks, const struct to
     return count;
 }
 
-static void assert_answers(int64_t lease, const char *story, int wanted)
+static void assert_answers(int64_t lease, enum placements_lock lock, const char *story, int wanted)
 {
+    const struct answers_rules rules = {.lease_us = lease,
+                                        .anybody_releases = lock == PLACEMENTS_ANYBODYS};
     struct told told;
     struct placements *placements = placements_new();
     read_story(story, &told);
     assert_true(told.count > 0);
-    assert_int_equal(contradictions((struct answers_rules){.lease_us = lease}, 1, &told), wanted);
-    assert_int_equal(placements_exist(placements, told.events, told.count, lease, false),
+    assert_int_equal(contradictions(rules, 1, &told), wanted);
+    assert_int_equal(placements_exist(placements, told.events, told.count, lease, lock),
                      wanted == 0);
     placements_free(placements);
 }
 
-/* Of a lock that anybody may release. */
-static void assert_mutex_answers(const char *story, int wanted)
-{
-    const struct answers_rules rules = {.anybody_releases = true};
-    struct told told;
-    struct placements *placements = placements_new();
-    read_story(story, &told);
-    assert_int_equal(contradictions(rules, 1, &told), wanted);
-    assert_int_equal(placements_exist(placements, told.events, told.count, 0, true), wanted == 0);
-    placements_free(placements);
-}
-
-#define MUTEX_CAN_BE(story)  assert_mutex_answers(story, 0)
-#define MUTEX_CANNOT(story)  assert_mutex_answers(story, 1)
-#define CAN_BE(lease, story) assert_answers(lease, story, 0)
-#define CANNOT(lease, story) assert_answers(lease, story, 1)
+#define MUTEX_CAN_BE(story)  assert_answers(0, PLACEMENTS_ANYBODYS, story, 0)
+#define MUTEX_CANNOT(story)  assert_answers(0, PLACEMENTS_ANYBODYS, story, 1)
+#define CAN_BE(lease, story) assert_answers(lease, PLACEMENTS_OWNED, story, 0)
+#define CANNOT(lease, story) assert_answers(lease, PLACEMENTS_OWNED, story, 1)
 
 static void a_lock_is_granted_to_one_at_a_time(void **state)
 {
@@ -382,8 +372,8 @@ static void what_is_easily_got_wrong(void **state)
         answers_free(engine);
         if (is_contradicted == drawn[i].can_be ||
             (calls_in(&told) <= PLACEMENTS_OPERATIONS &&
-             placements_exist(placements, told.events, told.count, drawn[i].lease, false) !=
-                 drawn[i].can_be))
+             placements_exist(placements, told.events, told.count, drawn[i].lease,
+                              PLACEMENTS_OWNED) != drawn[i].can_be))
             fail_msg("%s", drawn[i].story);
         placements_free(placements);
     }
@@ -421,7 +411,7 @@ static void a_wrong_engine_is_found_and_its_history_shrunk(void **state)
     assert_true(selftest.smallest.count >= 2 && selftest.smallest.count <= 4);
     struct placements *placements = placements_new();
     assert_false(placements_exist(placements, selftest.smallest.events, selftest.smallest.count,
-                                  selftest.smallest.lease, selftest.smallest.anybody_releases));
+                                  selftest.smallest.lease, selftest.smallest.lock));
     placements_free(placements);
     selftest_free(room);
 }
@@ -445,7 +435,7 @@ static bool is_stray(const struct selftest_history *history, const struct event 
         if (history->events[i].op == OP_ACQUIRE && history->events[i].client == event->client &&
             history->events[i].attempt == event->attempt)
             return false;
-    return !history->anybody_releases;
+    return history->lock != PLACEMENTS_ANYBODYS;
 }
 
 static void strays_and_clients_of_two_locks_are_drawn(void **state)

@@ -170,6 +170,67 @@ static void what_is_not_known_of_a_lock_that_was_entered_again_ends(void **state
     }
 }
 
+/* "A1 acquire; A1 granted; ...": client and attempt, one after another. Does any contradict? */
+static bool is_contradicted(struct answers_rules rules, const char *told)
+{
+    struct answers_engine *engine = answers_new(rules, 3, 1);
+    enum operation ops[3] = {0};
+    bool contradicts = false;
+    struct event event = {.server = -1};
+    char name, word[16];
+    for (int used; sscanf(told, " %c%d %15[a-z-]%n", &name, &event.attempt, word, &used) == 3;
+         told += used + (told[used] == ';')) {
+        event.client = name - 'A';
+        event.time_us++;
+        event.result = RESULT_NONE;
+        event.kind = operation_read(word, &ops[event.client]) ? EVENT_CALL : EVENT_RETURN;
+        event.op = ops[event.client];
+        assert_true(event.kind == EVENT_CALL || result_read(word, &event.result));
+        contradicts |= answers_event(engine, &event) == ANSWERS_CONTRADICT;
+    }
+    assert_int_equal(*told, 0);
+    answers_free(engine);
+    return contradicts;
+}
+
+/* Of a lock that its holder may not be granted again, no lock answers any of that. */
+static void what_was_entered_again_accuses_nobody_of_it_and_others_all_the_same(void **state)
+{
+    static const struct {
+        bool contradicts;
+        const char *told;
+    } rows[] = {
+        /* the last release took effect before B's grant */
+        {false,
+         "A1 acquire; A1 granted; A2 acquire; A2 granted; A2 release; A2 released; A2 release; "
+         "B1 acquire; B1 granted; A2 released"},
+        /* A1 had the lock when B was refused, and A2 entered it again */
+        {false, "A1 acquire; B1 acquire; B1 refused; A2 acquire; A2 granted"},
+        {false,
+         "A1 acquire; B1 acquire; B1 refused; A2 acquire; A2 granted; A2 release; A2 released; "
+         "A2 release; A2 released; B2 acquire; B2 granted"},
+        {true, "A1 acquire; B1 acquire; B1 refused; C1 acquire; C1 granted"},
+        /* what C was refused it does not have, however often A has entered it */
+        {true,
+         "A1 acquire; A1 granted; A2 acquire; A2 granted; C1 acquire; C1 refused; C1 release; "
+         "C1 released"},
+        {true, "A1 acquire; A1 granted; A2 acquire; A2 granted; C1 acquire; C1 refused; C1 extend; "
+               "C1 done"},
+        /* but what it has left without an answer it may have by then */
+        {false,
+         "A1 acquire; A1 granted; A2 acquire; A2 granted; C1 acquire; A2 release; A2 released; "
+         "C2 acquire; C2 refused; C2 release; C2 released"},
+    };
+    (void)state;
+    for (int may_be = 0; may_be <= 1; may_be++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            const struct answers_rules rules = {.may_be_reentered = may_be,
+                                                .releases_former = true};
+            if (is_contradicted(rules, rows[i].told) != (!may_be || rows[i].contradicts))
+                fail_msg("%d %s", may_be, rows[i].told);
+        }
+}
+
 /* A "refused" of a recorded run that was turned into "granted": A is dead, or has released when B
  * is told, so that no two hold at once. */
 static void granted_by_no_server_is_untrue(void **state)
@@ -401,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_release_or_a_late_set_leaves_as_much),
         cmocka_unit_test(who_enters_its_lock_again_is_told_no_untruth),
         cmocka_unit_test(what_is_not_known_of_a_lock_that_was_entered_again_ends),
+        cmocka_unit_test(what_was_entered_again_accuses_nobody_of_it_and_others_all_the_same),
         cmocka_unit_test(granted_by_no_server_is_untrue),
         cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
         cmocka_unit_test(not_mine_of_a_key_that_a_fast_clock_has_taken_is_true),
