@@ -360,6 +360,27 @@ static void who_is_refused_by_his_own_key_and_sets_its_expiry(void **state)
     assert_int_equal(did_wants(DID_SHORTENED, EFFECT_DELETE, true), EFFECT_EXPIRE);
 }
 
+/* A renewal gives the lock another value, and its release finds that one. */
+static void a_lock_has_the_value_that_its_renewal_gave_it(void **state)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    struct key_effect renewal = expiry(DID_LENGTHENED, LEASE_MS);
+    (void)state;
+    renewal.has_new = true;
+    renewal.new_value = token_of(C);
+    takes(story, A);
+    at(story, 100);
+    calls(story, A, OP_EXTEND);
+    sends_script(story, A, OP_EXTEND);
+    runs(story, A, OP_EXTEND, renewal);
+    returns(story, A, OP_EXTEND, RESULT_DONE);
+    gives_back(story, A, deleted(C), RESULT_RELEASED);
+    ends(story);
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    assert_holds(story, PROPERTY_EXTEND_OWN);
+    story_free(story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
         cmocka_unit_test(effects_that_contradict_each_other_prove_nothing),
         cmocka_unit_test(who_cleans_up_late_was_refused_before),
+        cmocka_unit_test(a_lock_has_the_value_that_its_renewal_gave_it),
         cmocka_unit_test(who_is_refused_by_his_own_key_and_sets_its_expiry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

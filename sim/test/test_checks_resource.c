@@ -47,6 +47,23 @@ static void a_stale_holder_with_the_larger_token_fires(void **state)
     story_free(story);
 }
 
+/* Of the grants long ago the highest token is kept. */
+static void a_token_is_compared_with_the_highest_of_long_ago(void **state)
+{
+    enum { LATER = 40 };
+    struct story *story = story_new(&minting, 1, 300);
+    (void)state;
+    for (int i = 0; i <= LATER; i++) {
+        const int client = i == 0 ? A : B;
+        is_granted(story, client);
+        is_told(story, client, i == 0 ? 1000 : i);
+        releases(story, client, 1);
+    }
+    ends(story);
+    assert_violated(story, PROPERTY_FENCE_ORDER, LATER, CAUSE_FENCE_DISORDER);
+    story_free(story);
+}
+
 static void tokens_that_grow_with_grants_are_silent_though_replies_cross(void **state)
 {
     struct story *story = story_new(&minting, 1, 300);
@@ -407,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stale_holder_with_the_larger_token_fires),
+        cmocka_unit_test(a_token_is_compared_with_the_highest_of_long_ago),
         cmocka_unit_test(tokens_that_grow_with_grants_are_silent_though_replies_cross),
         cmocka_unit_test(without_a_fence_a_stale_write_is_accepted),
         cmocka_unit_test(who_has_his_lock_again_writes_nothing_stale),

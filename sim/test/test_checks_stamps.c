@@ -40,6 +40,26 @@ static int64_t stamps_first(struct story *story, int client)
     return stamp;
 }
 
+/* Two leases, and two units of its stamp. */
+static void a_dead_stamp_may_refuse_for_two_units_more(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late <= 1; is_late++) {
+        struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+        const int64_t dead = stamps_first(story, A);
+        crashes(story, A);
+        at(story, is_late ? 4100 : 3900);
+        (void)looks(story, B, dead);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (is_late)
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        else
+            assert_holds(story, PROPERTY_PROGRESS);
+        story_free(story);
+    }
+}
+
 static void two_takers_of_a_dead_stamp_one_wins(void **state)
 {
     struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
@@ -338,6 +358,7 @@ static void delete_and_setnx_takes_a_live_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dead_stamp_may_refuse_for_two_units_more),
         cmocka_unit_test(two_takers_of_a_dead_stamp_one_wins),
         cmocka_unit_test(a_takeover_of_a_dead_holders_stamp_is_silent),
         cmocka_unit_test(a_takeover_of_a_slow_holders_stamp_is_an_overrun),
