@@ -49,7 +49,7 @@ int places_client(const struct places *places, int place)
 /* Where that client's place at that lock is, or would be. */
 static int *slot_of(struct places *places, int client, int lock)
 {
-    unsigned at = ((unsigned)client * 2654435761u + (unsigned)lock * 40503u) % SLOTS;
+    unsigned at = ((unsigned)client * 2654435761u ^ (unsigned)lock * 40503u) % SLOTS;
     for (; places->slots[at] != NOBODY; at = (at + 1) % SLOTS) {
         const struct place_taken *taken = &places->taken[places->slots[at]];
         if (taken->client == client && taken->lock == lock)
