@@ -463,6 +463,15 @@ def test_what_was_violated_before_stays_so(picklock, tmp_path):
     assert "holds" not in [each["verdict"] for each in found], found
 
 
+@pytest.mark.parametrize("said, status", [("fail", 1), ("ok", 2)])
+def test_what_an_earlier_process_may_have_explains_nothing_of_another_one(picklock, tmp_path, said, status):
+    """Process 0 is over, and may come to have the lock once it is free; process 1 has it, and is told that it has not."""
+    path = write(tmp_path / "a.json", [op("invoke", "acquire", 0, 0), op("info", "acquire", 0, 1), op("invoke", "acquire", 1, 2), op("ok", "acquire", 1, 3),
+                                       op("invoke", "release", 1, 4), op(said, "release", 1, 5)])
+    found = judge(picklock, path, "--model", "owner-mutex", "--refusals", "--concurrency", "5")
+    assert found[0] == status and (found[1]["truthful"][0] == "violated") == (status == 1), found
+
+
 def test_a_place_that_is_taken_over_keeps_no_name(picklock, tmp_path):
     """200 processes end in turn, one after the other at the same lock: the last two are named, and the fence of one long gone is still his."""
     ops = [one for p in range(200) for one in (op("invoke", "acquire", p, 4 * p, None), op("ok", "acquire", p, 4 * p + 1, p + 1),

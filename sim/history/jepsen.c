@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACE_BYTES = 48, FIRST_SLOTS = 64 };
+/* So many places are taken before one is taken again: what its former process may still come to
+ * have is weighed leniently then, and each costs time. */
+enum { PLACE_BYTES = 48, FIRST_SLOTS = 64, PLACES_APART = 256 };
 
 /* A place for a process at a lock, which is a client of ours. Who takes the place of one that is
  * over begins another attempt, whatever it does: nothing of the former is its own. */
@@ -92,11 +94,11 @@ static const char *print_place(int64_t process, int lock, char name[PLACE_BYTES]
 /* A place that a process has left, or a new one. */
 static enum fail take_place(struct jepsen_reader *reader, int *place, struct failure *failure)
 {
-    /* What is not judged needs no room: everybody keeps his own. */
-    const bool is_full = reader->clients_count == CLIENTS_MAX;
-    if (reader->left_count > 0 && (reader->options.is_judged || is_full))
+    /* What is not judged needs no time: everybody keeps his own. */
+    const int apart = reader->options.is_judged ? PLACES_APART : CLIENTS_MAX;
+    if (reader->left_count > 0 && reader->clients_count >= apart)
         return *place = reader->left[--reader->left_count], FAIL_NONE;
-    if (is_full)
+    if (reader->clients_count == CLIENTS_MAX)
         return form_refuses(&reader->form, failure, "more than %d processes at once", CLIENTS_MAX);
     if (reader->clients_count == reader->clients_size) {
         reader->clients_size = reader->clients_size ? 2 * reader->clients_size : FIRST_SLOTS;
