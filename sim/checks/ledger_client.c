@@ -308,7 +308,10 @@ struct left ledger_came_late(const struct ledger *ledger, const struct grant *gr
 
 bool ledger_has_extended(const struct ledger *ledger, int client)
 {
-    return __builtin_popcount(ledger->clients[client].extended) >= ledger->quorum;
+    int servers = 0;
+    for (int s = 0; s < ledger->head->servers; s++)
+        servers += (ledger->clients[client].extended >> s & 1) != 0;
+    return servers >= ledger->quorum;
 }
 
 /* Who asked for its lease anew may count on that from when it is told so: it counts from the
