@@ -97,9 +97,11 @@ static void more_called(struct answers_engine *engine, struct asker *asker,
     asker->has_lock &= event->op != OP_RELEASE;
     /* Who has entered again is answered anything, also once another one has the lock. */
     const bool is_inside = engine->locks[asker->lock].reentrant == event->client;
+    /* What it has left, or has, may have been entered again. */
+    const bool may_be_former = engine->rules.may_be_reentered && asker_may_have(asker) &&
+                               (asker->has_left || asker->has_lock);
     bool is_plain = asker->release == ASKED_NONE && !is_former && !is_inside &&
-                    (event->op == OP_RELEASE ||
-                     (asker->acquire != ASKED_OPEN && asker->acquire != ASKED_UNANSWERED));
+                    (event->op == OP_RELEASE || !may_be_former);
     engine->is_lenient |= !is_plain;
     standing_ask_more(&engine->locks[asker->lock], event->client);
     if (event->op == OP_EXTEND) {

@@ -171,6 +171,11 @@ static void a_renewal_begins_the_lease_anew(void **state)
     CANNOT(10, "0 A acquire; 1 A granted; 5 A extend; 6 A done; 12 B acquire; 13 B granted");
     CAN_BE(10, "0 A acquire; 1 A granted; 5 A extend; 6 A done; 12 B acquire; 15 B granted");
     CAN_BE(10, "0 A acquire; 1 A granted; 5 A extend; 6 A failed; 12 B acquire; 13 B granted");
+    /* it says that the lock was granted, where that has no answer */
+    CANNOT(0, "0 A acquire; 1 A failed; 2 A extend; 3 A done; 4 B acquire; 5 B granted");
+    CANNOT(0, "0 A acquire; 2 A extend; 3 A done; 4 B acquire; 5 B granted");
+    CAN_BE(0, "0 A acquire; 1 A failed; 2 A extend; 3 A not-mine; 4 B acquire; 5 B granted");
+    CAN_BE(4, "0 A acquire; 1 A failed; 2 A extend; 3 A done; 4 B acquire; 6 B granted");
 }
 
 /* A grant told a lease after its call is no news. */
