@@ -44,10 +44,16 @@ void export_text(struct export *export, const char *text)
 void export_start(struct export *export, const struct export_rules *rules, FILE *out,
                   const struct history_head *head)
 {
-    *export = (struct export){.out = out, .head = head};
+    *export = (struct export){.out = out, .head = head, .last_us = -1};
     export->clients = memory_new((size_t)head->clients, sizeof *export->clients);
     if (rules->begin)
         rules->begin(export);
+}
+
+int64_t export_stamp_ns(const struct export *export)
+{
+    const int64_t order_max = 999;
+    return export->last_us * 1000 + (export->order < order_max ? export->order : order_max);
 }
 
 static void called(struct export *export, const struct event *event)
@@ -60,6 +66,7 @@ static void called(struct export *export, const struct event *event)
     client->lock = event->lock;
     client->attempt = event->attempt;
     client->call_us = event->time_us;
+    client->call_ns = export_stamp_ns(export);
 }
 
 /* Where anybody may release: the hold of another one. */
@@ -84,6 +91,7 @@ static void answered(struct export *export, const struct event *event)
     const enum outcome outcome = result_outcome(event->result);
     const bool is_ok = outcome == OUTCOME_OK;
     client->is_open = false;
+    client->return_ns = export_stamp_ns(export);
     client->retired += event->op != OP_ACCESS && outcome == OUTCOME_INFO;
     if (event->op == OP_EXTEND && is_ok)
         renewed(client);
@@ -101,6 +109,7 @@ void export_event(struct export *export, const struct export_rules *rules,
     struct export_client *client = event->client >= 0 ? &export->clients[event->client] : NULL;
     bool is_answer = client && event->kind == EVENT_RETURN && client->is_open &&
                      client->op == event->op && client->attempt == event->attempt;
+    export->order = event->time_us == export->last_us ? export->order + 1 : 0;
     export->last_us = event->time_us;
     if (client && event->kind == EVENT_CALL) {
         if (client->is_open && rules->open) {

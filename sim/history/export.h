@@ -17,7 +17,8 @@ struct export_client {
     enum operation op;
     int lock, attempt;
     int64_t call_us, held_us;
-    int renewed; /* an attempt, and how often it was renewed */
+    int64_t call_ns, return_ns; /* export_stamp_ns() of the last ones */
+    int renewed;                /* an attempt, and how often it was renewed */
     int64_t renewals;
     int64_t retired; /* operations on its lock that ended without an answer */
 };
@@ -29,6 +30,7 @@ struct export
     struct export_client *clients;
     int64_t written;
     int64_t last_us;
+    int64_t order;   /* of the event in hand, among those of its microsecond */
     int64_t process; /* set before each event: history_source_process() */
 };
 
@@ -57,6 +59,9 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 void export_event(struct export *export, const struct export_rules *rules,
                   const struct event *event);
 void export_finish(struct export *export, const struct export_rules *rules);
+
+/* The time of the event in hand, so that those of one microsecond are in order. */
+int64_t export_stamp_ns(const struct export *export);
 
 /* A text with its quotes, as JSON. */
 void export_text(struct export *export, const char *text);

@@ -15,8 +15,8 @@ static void begin(struct export *export)
 
 /* result: RESULT_NONE: not known. Where anybody may release, it is the attempt of whoever has it.
  */
-static void put(struct export *export, int client, const char *op, int64_t renewal, int64_t call_us,
-                int64_t return_us, enum result result)
+static void put(struct export *export, int client, const char *op, int64_t renewal, int64_t call_ns,
+                enum result result)
 {
     const struct export_client *who = &export->clients[client];
     const bool is_anybodys =
@@ -31,40 +31,50 @@ static void put(struct export *export, int client, const char *op, int64_t renew
         fprintf(export->out, "%" PRId64, who->attempt * clients + client);
     fprintf(export->out,
             ", \"renewal\": %" PRId64 ", \"op\": \"%s\", \"call\": %" PRId64 ", \"return\": ",
-            renewal, op, call_us * 1000);
+            renewal, op, call_ns);
     if (result == RESULT_NONE)
         fputs("null, \"result\": null}", export->out);
     else
-        fprintf(export->out, "%" PRId64 ", \"result\": \"%s\"}", return_us * 1000,
+        fprintf(export->out, "%" PRId64 ", \"result\": \"%s\"}", export_stamp_ns(export),
                 result_name(result));
 }
 
+/* When it was called. What ends in the microsecond in which a refusal or a renewal was asked for
+ * may have come first, but for what its own client did. */
+static int64_t calls_ns(const struct export_client *who, enum result result)
+{
+    const bool is_exact = result_outcome(result) != OUTCOME_FAIL && who->op != OP_EXTEND;
+    const int64_t first_ns = who->call_us * 1000, next_ns = who->return_ns + 1;
+    if (is_exact || next_ns >= who->call_ns)
+        return who->call_ns;
+    return next_ns > first_ns ? next_ns : first_ns;
+}
+
 /* result: RESULT_NONE: not known. From then on what it got may end by itself. */
-static void put_operation(struct export *export, int client, int64_t return_us, enum result result)
+static void put_operation(struct export *export, int client, enum result result)
 {
     const struct export_client *who = &export->clients[client];
     const int64_t renewals = who->renewed == who->attempt ? who->renewals : 0;
     const bool may_begin = result == RESULT_NONE || result_outcome(result) == OUTCOME_OK;
     if (who->op == OP_ACCESS)
         return;
-    put(export, client, operation_name(who->op), renewals, who->call_us, return_us, result);
+    put(export, client, operation_name(who->op), renewals, calls_ns(who, result), result);
     if (export->head->lease_us && may_begin && who->op != OP_RELEASE)
         put(export, client, "expire", renewals + (who->op == OP_EXTEND),
-            who->call_us + export->head->lease_us, 0, RESULT_NONE);
+            (who->call_us + export->head->lease_us) * 1000, RESULT_NONE);
 }
 
 static void answer(struct export *export, const struct event *event)
 {
     const bool is_known = result_outcome(event->result) != OUTCOME_INFO;
     if (event->result != RESULT_UNSUPPORTED)
-        put_operation(export, event->client, event->time_us,
-                      is_known ? event->result : RESULT_NONE);
+        put_operation(export, event->client, is_known ? event->result : RESULT_NONE);
 }
 
 static void open_left(struct export *export, int client)
 {
     if (export->clients[client].is_open)
-        put_operation(export, client, 0, RESULT_NONE);
+        put_operation(export, client, RESULT_NONE);
 }
 
 static void end(struct export *export)
