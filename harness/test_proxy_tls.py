@@ -14,6 +14,7 @@ import urllib.request
 
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, connect, free_port, proxy, read_all, run, server, until
+from test_proxy_history import CAD
 
 
 def openssl(*words):
@@ -468,9 +469,9 @@ def test_toxiproxys_interface_knows_no_tls(redis):
 def test_a_history_through_a_proxy_that_speaks_tls(redis, certs, tmp_path):
     with secured(redis[0], certs) as (inner, _), proxy(inner, "--history", tmp_path / "h.jsonl", "--key", "lock:*") as (port, _):
         one, other = Asking(port), Asking(port)
-        assert one("SET", "lock:tls", "a-token", "NX", "PX", "30000") == b"+OK"
-        assert other("SET", "lock:tls", "another-token", "NX", "PX", "30000") == b"$-1"
-        assert one("DEL", "lock:tls") == b":1"
+        assert one("SET", "lock:tls", "the-token-of-one", "NX", "PX", "30000") == b"+OK"
+        assert other("SET", "lock:tls", "the-token-of-another", "NX", "PX", "30000") == b"$-1"
+        assert one("EVAL", CAD, "1", "lock:tls", "the-token-of-one") == b":1"
     ran = run("check", tmp_path / "h.jsonl")
     assert ran.status == 0 and "holds" in ran.out, ran
 
