@@ -170,7 +170,9 @@ def test_a_scheme_that_a_scenario_does_not_speak_about_is_not_applicable(tmp_pat
     assert "does not speak about it" in safe["not_applicable"] and "not_applicable" not in naive
     alone = run("run", "--on", "sim", "--scheme", "set-nx-px-cad", path, "--out", tmp_path / "alone")
     assert alone.status == 2, alone
-    assert "0 unknown, 1 not applicable: nothing was concluded" in alone.out
+    assert "0 unknown, 1 not applicable\n" in alone.out and "unknown: nothing was concluded" in alone.out
+    suites = ElementTree.parse(tmp_path / "alone" / "latest" / "junit.xml").getroot()
+    assert (suites.get("skipped"), suites.get("errors")) == ("1", "1") and "nothing was concluded" in suites.find(".//error").get("message")
     # --fail-on says what is to be judged: it runs
     asked = picklock("run", "--on", "sim", "--scheme", "set-nx-px-cad", "--fail-on", "any", path, "--json", "-")
     assert asked.status == 1 and asked.json["results"][0]["verdict"] == "violated", asked
@@ -299,13 +301,33 @@ def test_xml_on_stdout_is_alone(picklock):
 def test_nothing_ran_is_unknown_everywhere(tmp_path):
     """A list that came to nothing, as of a glob that matched the explorer's matrix alone."""
     ran = run("run", "--on", "sim", "scenarios/matrix.yaml", "--out", tmp_path)
-    assert ran.status == 2 and "unknown, because nothing was run" in ran.out, ran
+    assert ran.status == 2 and "unknown: nothing was run" in ran.out, ran
     folder = tmp_path / "latest"
     suites = ElementTree.parse(folder / "junit.xml").getroot()
     assert suites.get("errors") == "1" and "nothing was run" in suites.find(".//error").get("message")
     assert "Nothing ran." in (folder / "index.html").read_text()
     again = run("report", folder)
-    assert again.status == 2 and "unknown, because nothing was run" in again.out, again
+    assert again.status == 2 and "unknown: nothing was run" in again.out, again
+
+
+def test_what_the_server_does_not_support_is_no_verdict(tmp_path):
+    """Though the scenario says so: alone it leaves the run unknown; beside others it is counted apart, by every format alike."""
+    results = {"properties": [], "verdict": "unknown", "as_expected": True, "unsupported": True, "trouble": "not supported by this server"}
+    judged = run("run", "--on", "sim", "hand-over", "--scheme", "set-nx-px-cad,set-nx-ex-del", "--out", tmp_path / "made")
+    made = json.loads((tmp_path / "made" / "latest" / "results.json").read_text())
+    assert judged.status == 0 and "not supported" not in judged.out, judged
+    for rows, status, errors in ([0, 1], 0, "0"), ([1], 2, "1"):
+        made["results"][1].update(results)
+        folder = tmp_path / f"of {status}"
+        folder.mkdir()
+        (folder / "results.json").write_text(json.dumps({**made, "results": [made["results"][i] for i in rows]}))
+        ran = run("report", folder)
+        assert ran.status == status == run("report", folder, "--html", folder / "page", "--junit", folder / "junit").status, ran
+        suites, page = ElementTree.parse(folder / "junit").getroot(), (folder / "page").read_text()
+        assert f"{len(rows) - 1} as expected, 0 not, 0 unknown, 1 not supported\n" in ran.out, ran
+        assert "<b>1</b> not supported</li>" in page and "1 run is not supported by this server." in page and "All 2" not in page
+        assert (suites.get("skipped"), suites.get("errors")) == ("1", errors)
+        assert ("unknown: nothing was run: what was to be run is not supported here" in ran.out) == (status == 2), ran
 
 
 def test_a_shard_without_a_run_is_done(tmp_path):

@@ -84,7 +84,10 @@ struct conclusion conclusion_of(const struct view *view)
         const enum standing standing = result_standing(view->rows[i]);
         note_row(found, view->rows[i]);
         conclusion.open += standing == STANDING_UNKNOWN;
-        conclusion.judged += standing != STANDING_NOT_APPLICABLE;
+        if (standing == STANDING_NOT_APPLICABLE || standing == STANDING_UNSUPPORTED)
+            continue;
+        conclusion.judged++;
+        conclusion.cells += view->rows[i]->search != NULL;
         conclusion.sampled += view->rows[i]->search && view->rows[i]->search->is_sampled;
     }
     for (int part = 0; part < PART_COUNT; part++)
@@ -113,7 +116,6 @@ static char *listed(char *list, const char *word)
 
 char *conclusion_whole(const struct view *view, const struct conclusion *conclusion)
 {
-    const struct view_counts counts = view_count(view);
     const char *lock = view->count ? result_lock(view->rows[0]) : "the lock";
     if (conclusion->failures) {
         char *names = NULL;
@@ -128,7 +130,8 @@ char *conclusion_whole(const struct view *view, const struct conclusion *conclus
             "%s is not decided: nothing %swas found that counts as its failure, and "
             "not all was looked at.",
             lock, conclusion->known ? "new " : "");
-    const int runs = conclusion->judged - counts.cells, cells = counts.cells - conclusion->sampled;
+    const int runs = conclusion->judged - conclusion->cells;
+    const int cells = conclusion->cells - conclusion->sampled;
     char *run = conclusion->sampled
                     ? memory_format(", and %d cell%s that can only be run", conclusion->sampled,
                                     units_plural(conclusion->sampled))

@@ -21,7 +21,8 @@ struct conclusion {
     struct concluded_cause causes[2 * CAUSE_COUNT];
     int count, failures, known;
     int open, judged; /* rows that are unknown, or interrupted; and all that were to be judged */
-    int sampled;      /* of these: cells that could only be run, and were */
+    int cells;        /* of those that were judged: cells; */
+    int sampled;      /* of these: that could only be run, and were */
 };
 
 struct conclusion conclusion_of(const struct view *view);

@@ -163,6 +163,7 @@ static void put_counts(const struct page *page)
                  {STANDING_KNOWN, "", "known"},
                  {STANDING_UNKNOWN, "open", "unknown"},
                  {STANDING_UNSTATED, "", "without expectation"},
+                 {STANDING_UNSUPPORTED, "", "not supported"},
                  {STANDING_NOT_APPLICABLE, "", "not applicable"}};
     struct view_counts counts = view_count(page->view);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {

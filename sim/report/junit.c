@@ -21,9 +21,10 @@ static const char *const elements[OUTCOMES] = {NULL, "failure", "error", "skippe
 static enum junit_outcome outcome_of(const struct result_row *row)
 {
     static const enum junit_outcome by_standing[STANDING_COUNT] = {
-        [STANDING_EXPECTED] = PASSED, [STANDING_UNEXPECTED] = FAILED,
-        [STANDING_KNOWN] = PASSED,    [STANDING_UNKNOWN] = ERRORED,
-        [STANDING_UNSTATED] = PASSED, [STANDING_NOT_APPLICABLE] = SKIPPED};
+        [STANDING_EXPECTED] = PASSED,       [STANDING_UNEXPECTED] = FAILED,
+        [STANDING_KNOWN] = PASSED,          [STANDING_UNKNOWN] = ERRORED,
+        [STANDING_UNSTATED] = PASSED,       [STANDING_UNSUPPORTED] = SKIPPED,
+        [STANDING_NOT_APPLICABLE] = SKIPPED};
     if (result_has_defect(row))
         return ERRORED;
     const enum standing standing = result_standing(row);
@@ -213,9 +214,9 @@ enum fail report_junit(const struct report *report, struct failure *failure)
     (void)failure; /* whatever there is can be printed */
     view_init(&view, results);
     char *interrupted = view_interrupted_words(results);
-    bool is_empty = results_nothing_ran(results);
-    char *empty = memory_text("nothing was run, so nothing is known");
-    int gaps = results->missing_count + (interrupted != NULL) + is_empty;
+    const char *vain = results_nothing_judged(results);
+    char *empty = vain ? memory_text(vain) : NULL;
+    int gaps = results->missing_count + (interrupted != NULL) + (empty != NULL);
     struct case_counts counts = {.cases = gaps, .of = {[ERRORED] = gaps}};
     count_rows(&counts, &view, 0, view.count);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"picklock\"", out);
@@ -227,7 +228,7 @@ enum fail report_junit(const struct report *report, struct failure *failure)
     }
     print_gaps(out, "interrupted", &interrupted, interrupted ? 1 : 0);
     print_gaps(out, "missing", results->missing, results->missing_count);
-    print_gaps(out, "nothing", &empty, is_empty);
+    print_gaps(out, "nothing", &empty, empty ? 1 : 0);
     fputs("</testsuites>\n", out);
     free(empty);
     free(interrupted);

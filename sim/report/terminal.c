@@ -270,8 +270,7 @@ static void add_total(const struct terminal *terminal, int *column, bool has_bef
     *column += width;
 }
 
-static void print_totals(const struct terminal *terminal, const struct view *view,
-                         const struct view_counts *counts)
+static void print_totals(const struct terminal *terminal, const struct view_counts *counts)
 {
     const int *standing = counts->standing;
     const struct {
@@ -283,6 +282,7 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
                  {standing[STANDING_UNKNOWN], true, "unknown", yellow},
                  {standing[STANDING_KNOWN], false, "known", NULL},
                  {standing[STANDING_UNSTATED], false, "without expectation", NULL},
+                 {standing[STANDING_UNSUPPORTED], false, "not supported", NULL},
                  {standing[STANDING_NOT_APPLICABLE], false, "not applicable", NULL}};
     int column =
         fprintf(terminal->out, "\n%d run%s: ", counts->rows, units_plural(counts->rows)) - 1;
@@ -292,10 +292,6 @@ static void print_totals(const struct terminal *terminal, const struct view *vie
         if (parts[i].count || parts[i].is_always)
             add_total(terminal, &column, i > 0, parts[i].count ? parts[i].colour : NULL, words);
     }
-    if (results_nothing_applied(view->results))
-        terminal_cell(terminal, yellow, ": nothing was concluded", 0);
-    if (results_nothing_ran(view->results))
-        terminal_cell(terminal, yellow, ": unknown, because nothing was run", 0);
     fputc('\n', terminal->out);
 }
 
@@ -329,7 +325,7 @@ static void print_runs(const struct terminal *terminal, const struct view *view,
         print_sentences(
             terminal,
             view_blame(bug) == BLAME_NOBODY ? "nobody's fault: " : "the first bug: ", bug);
-    print_totals(terminal, view, counts);
+    print_totals(terminal, counts);
 }
 
 /* --- all --- */
@@ -368,6 +364,10 @@ static void print_report(FILE *out, const struct results *results, int colours, 
         fputc('\n', out);
         free(words);
     }
+    const char *why = results_nothing_judged(results);
+    char *vain = why ? memory_text(why) : NULL;
+    print_all("unknown: ", &terminal, &vain, vain ? 1 : 0, yellow);
+    free(vain);
     print_all("note: ", &terminal, results->notes, results->notes_count, dim);
     char *interrupted = view_interrupted_words(results);
     print_all("INTERRUPTED: ", &terminal, &interrupted, interrupted ? 1 : 0, loud);

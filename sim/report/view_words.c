@@ -49,6 +49,7 @@ const char *view_standing_words(enum standing standing)
     case STANDING_UNKNOWN:
         return "unknown";
     case STANDING_UNSTATED:
+    case STANDING_UNSUPPORTED:
     case STANDING_NOT_APPLICABLE:
     case STANDING_COUNT:
         break;
@@ -120,10 +121,12 @@ static char *runs_words(struct view_counts counts)
     int not = counts.standing[STANDING_UNEXPECTED], open = counts.standing[STANDING_UNKNOWN];
     if (counts.rows == 0)
         return memory_text("Nothing ran.");
-    /* Of what did not apply there is no verdict. */
-    counts.rows -= counts.standing[STANDING_NOT_APPLICABLE];
+    /* Of what did not apply, or could not be run, there is no verdict. */
+    counts.rows -= counts.standing[STANDING_NOT_APPLICABLE] + counts.standing[STANDING_UNSUPPORTED];
     if (counts.rows == 0)
-        return memory_text("Nothing applied, so nothing was concluded.");
+        return memory_text(counts.standing[STANDING_UNSUPPORTED]
+                               ? "Nothing was run, so nothing was concluded."
+                               : "Nothing applied, so nothing was concluded.");
     if (not == 0 && open == 0 && counts.standing[STANDING_EXPECTED] == counts.rows)
         return counts.rows == 1 ? memory_text("The verdict is as expected.")
                                 : memory_format("All %d verdicts are as expected.", counts.rows);
@@ -144,6 +147,14 @@ static char *runs_words(struct view_counts counts)
                       : memory_format("%s of %d verdicts.", more, counts.rows);
     free(more);
     return words;
+}
+
+static char *unsupported_words(const struct view_counts *counts)
+{
+    const int count = counts->standing[STANDING_UNSUPPORTED];
+    return count ? memory_format("%d run%s %s not supported by this server.", count,
+                                 units_plural(count), count == 1 ? "is" : "are")
+                 : memory_text("");
 }
 
 static char *cells_words(struct view_counts counts)
@@ -224,7 +235,7 @@ char *view_verdict_words(const struct view *view)
 {
     struct view_counts counts = view_count(view);
     char *runs = counts.rows || !counts.cells ? runs_words(counts) : memory_text("");
-    return joined(runs, cells_words(counts));
+    return joined(joined(runs, unsupported_words(&counts)), cells_words(counts));
 }
 
 struct extent {

@@ -172,6 +172,9 @@ enum standing result_standing(const struct result_row *row)
 {
     if (row->verdict == VERDICT_NOT_APPLICABLE)
         return STANDING_NOT_APPLICABLE;
+    if (row->is_unsupported && row->verdict == VERDICT_UNKNOWN &&
+        (row->search || row->as_expected == AS_EXPECTED_YES))
+        return STANDING_UNSUPPORTED;
     if (row->as_expected == AS_EXPECTED_YES)
         return STANDING_EXPECTED;
     if (row->as_expected == AS_EXPECTED_NO && !row->is_known)
@@ -278,24 +281,27 @@ char *search_bounds(const struct search_figures *search)
 
 /* --- all rows --- */
 
-bool results_nothing_applied(const struct results *results)
+const char *results_nothing_judged(const struct results *results)
 {
-    for (int i = 0; i < results->rows_count; i++)
-        if (result_standing(&results->rows[i]) != STANDING_NOT_APPLICABLE)
-            return false;
-    return results->rows_count > 0 && results->shard.count == 0;
-}
-
-bool results_nothing_ran(const struct results *results)
-{
-    return results->rows_count == 0 && results->shard.count == 0;
+    bool is_unsupported = false;
+    if (results->shard.count != 0)
+        return NULL;
+    for (int i = 0; i < results->rows_count; i++) {
+        const enum standing standing = result_standing(&results->rows[i]);
+        if (standing != STANDING_NOT_APPLICABLE && standing != STANDING_UNSUPPORTED)
+            return NULL;
+        is_unsupported |= standing == STANDING_UNSUPPORTED;
+    }
+    return is_unsupported        ? "nothing was run: what was to be run is not supported here"
+           : results->rows_count ? "nothing was concluded: nothing applied"
+                                 : "nothing was run";
 }
 
 enum fail results_status(const struct results *results)
 {
     bool is_defect = false, is_failed = false;
-    bool is_open = results->missing_count > 0 || results->interrupted.why ||
-                   results_nothing_applied(results) || results_nothing_ran(results);
+    bool is_open =
+        results->missing_count > 0 || results->interrupted.why || results_nothing_judged(results);
     for (int i = 0; i < results->rows_count; i++) {
         enum standing standing = result_standing(&results->rows[i]);
         is_failed |= standing == STANDING_UNEXPECTED;

@@ -240,6 +240,8 @@ enum standing {
     STANDING_UNKNOWN,        /* what was to be judged could not be; a search did not come to its
                                 end */
     STANDING_UNSTATED,       /* nothing was expected, and nothing failed */
+    STANDING_UNSUPPORTED,    /* nothing was judged: this server cannot run it, as was foreseen, or
+                                the model has not its fault */
     STANDING_NOT_APPLICABLE, /* there was nothing to judge */
     STANDING_COUNT
 };
@@ -283,17 +285,13 @@ char *search_bounds(const struct search_figures *search);
 
 /* --- of all rows --- */
 
-/* Are there rows, and none of them applicable? Then nothing was concluded: unknown as a whole. A
- * shard alone cannot tell. */
-bool results_nothing_applied(const struct results *results);
-
-/* Is there nothing to judge? Then nothing was run: unknown. A shard to which nothing fell is done.
- */
-bool results_nothing_ran(const struct results *results);
+/* Why no verdict at all was earned, so that the whole is unknown: "nothing was run: ..."; NULL: one
+ * was, or this is a shard, which alone cannot tell, and is done where nothing fell to it. */
+const char *results_nothing_judged(const struct results *results);
 
 /* Exit status of all rows: not as expected 1 over unknown 2 over 0; a witness of the explorer that
  * does not replay is a defect of picklock, 70 over all. What is missing is unknown, and so is a
- * whole of which nothing ran or applied. */
+ * whole of which nothing was judged. */
 enum fail results_status(const struct results *results);
 
 #endif

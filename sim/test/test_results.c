@@ -4,6 +4,7 @@
 #include "test/sample_results.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +31,7 @@ static void failed_outranks_unknown(void **state)
     assert_int_equal(status_of(1, yes_none_no, verdicts), FAIL_NONE);
     assert_int_equal(status_of(2, yes_none_no, verdicts), FAIL_UNKNOWN);
     assert_int_equal(status_of(3, yes_none_no, verdicts), FAIL_EXPECTATION);
-    /* an overrun where nothing was expected is a warning; a server that cannot run a scheme may be
-     * expected */
+    /* an overrun where nothing was expected is a warning; that nothing is known may be expected */
     assert_int_equal(status_of(1, (int[]){AS_EXPECTED_NONE}, verdicts), FAIL_NONE);
     assert_int_equal(status_of(1, (int[]){AS_EXPECTED_YES}, &verdicts[1]), FAIL_NONE);
 }
@@ -60,6 +60,36 @@ static void what_does_not_apply_is_no_verdict(void **state)
     assert_int_equal(result_standing(row), STANDING_NOT_APPLICABLE);
     assert_int_equal(results_status(&shard), FAIL_NONE);
     results_free(&shard);
+}
+
+/* That a server cannot run a scheme may be foreseen, or the model may not have a cell's fault: that
+ * fails nothing beside what was judged, and alone it leaves the whole unknown. */
+static void what_is_not_supported_is_no_verdict(void **state)
+{
+    (void)state;
+    struct results results = {0};
+    struct result_row *row =
+        sample_row(&results, "s", "x", false, VERDICT_UNKNOWN, AS_EXPECTED_YES);
+    row->is_unsupported = true;
+    assert_int_equal(result_standing(row), STANDING_UNSUPPORTED);
+    assert_int_equal(results_status(&results), FAIL_UNKNOWN);
+    assert_non_null(strstr(results_nothing_judged(&results), "nothing was run: "));
+    sample_row(&results, "s", "y", false, VERDICT_HOLDS, AS_EXPECTED_YES);
+    assert_int_equal(results_status(&results), FAIL_NONE);
+    assert_null(results_nothing_judged(&results));
+    results.rows[0].as_expected = AS_EXPECTED_NONE; /* it was not foreseen */
+    assert_int_equal(result_standing(&results.rows[0]), STANDING_UNKNOWN);
+    results_free(&results);
+
+    sample_cell(&results, "stall");
+    results.rows[0].properties[0].is_failure = false;
+    result_sum_up_cell(&results.rows[0]);
+    results.rows[0].is_unsupported = true;
+    assert_int_equal(results_status(&results), FAIL_NONE); /* what was found was found */
+    results.rows[0].verdict = VERDICT_UNKNOWN;
+    assert_int_equal(result_standing(&results.rows[0]), STANDING_UNSUPPORTED);
+    assert_int_equal(results_status(&results), FAIL_UNKNOWN);
+    results_free(&results);
 }
 
 /* The judge: a run that its scheme could not follow says nothing, unless something is violated
@@ -239,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failed_outranks_unknown),
         cmocka_unit_test(nothing_ran_is_unknown),
+        cmocka_unit_test(what_is_not_supported_is_no_verdict),
         cmocka_unit_test(what_does_not_apply_is_no_verdict),
         cmocka_unit_test(a_run_that_cannot_be_followed),
         cmocka_unit_test(whose_fault_a_failure_is),
