@@ -211,7 +211,8 @@ static bool is_of_nothing(const struct answers_engine *engine, const struct even
     const bool is_doubted = engine->rules.ignores_misses || asker->has_lock || asker->has_left ||
                             (event->op == OP_EXTEND && is_late(engine, asker->renew_us));
     const bool was_refused = asker->was_refused && event->attempt == asker->attempt &&
-                             engine->locks[asker->lock].is_lost;
+                             engine->locks[asker->lock].is_lost &&
+                             engine->locks[asker->lock].reentrant != event->client;
     return (asker->is_without || (was_refused && !is_doubted)) && event->op != OP_ACQUIRE &&
            result_outcome(event->result) == OUTCOME_OK;
 }

@@ -216,6 +216,10 @@ static void what_was_entered_again_accuses_nobody_of_it_and_others_all_the_same(
          "C1 released"},
         {true, "A1 acquire; A1 granted; A2 acquire; A2 granted; C1 acquire; C1 refused; C1 extend; "
                "C1 done"},
+        /* A may have it yet, by an attempt before */
+        {false,
+         "A1 acquire; A1 granted; A2 acquire; A2 granted; A2 release; A3 acquire; A3 refused; "
+         "A3 release; A3 released"},
         /* but what it has left without an answer it may have by then */
         {false,
          "A1 acquire; A1 granted; A2 acquire; A2 granted; C1 acquire; A2 release; A2 released; "
