@@ -207,7 +207,8 @@ static void execute(struct placements *placements, struct state state, int numbe
     if (takes_effect && state.reentered && tried->op == OP_RELEASE)
         reach(placements, state); /* it was not the last */
     if (takes_effect && tried->op == OP_ACQUIRE && state.owner != FREE) {
-        state.reentered = number + 1;
+        if (state.reentered < number + 1) /* one that was called before may take effect later */
+            state.reentered = number + 1;
         state.ends = lease_end(placements, state.time);
     } else if (takes_effect && tried->op == OP_RELEASE) {
         state.owner = FREE, state.ends = state.reentered = 0;
