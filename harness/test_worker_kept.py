@@ -151,7 +151,7 @@ RARE = PLAIN.replace("    def acquire(self, wait_ms):\n        return ", "    re
 def test_answers_that_contradict_what_it_does_now_are_dropped_and_asked_anew(explore, tmp_path):
     """Those that are asked for again at the beginning say nothing of it."""
     (tmp_path / "my_lock.py").write_text(RARE)
-    options = ("--fault", "slow-work", "--rounds", "2")
+    options = ("--fault", "slow-work", "--rounds", "3")
     _, cells = explore(*options, env={"TERM": "other"})
     notes, mended = explore(*options, env={"TERM": "one"})
     assert "they do not fit what the worker does now: all were dropped, and asked anew" in notes and "were kept" not in notes, notes
