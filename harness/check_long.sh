@@ -15,6 +15,7 @@ part "asked: clocks"     env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_c
 part "asked: extends"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_extend"
 part "asked: classes"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_classes"
 part "asked: ends"       env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_ends"
+part "stress: both ways in" env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_live_stress_strikes"
 part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
 part "a patient sentinel" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_failures.py -k "promotes_nobody"
 part "TLS: silent server" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_proxy_tls.py
