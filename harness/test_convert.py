@@ -11,12 +11,11 @@ from random import Random
 import pytest
 
 from conftest import ROOT
+from jepsen import SEEDS, drawn, write
+from jepsen import op as operation
 from test_bad_places import event, head
-from test_jepsen import drawn, write
-from test_jepsen import op as operation
 
 HISTORY = ROOT / "sim" / "test" / "history2" / "script-deletes-anothers.jsonl"
-SEEDS = ROOT / "sim" / "test" / "seeds" / "jepsen"
 SCHEMA = ROOT / "reports" / "porcupine.schema.json"
 LEASE = ("--format", "jepsen-edn", "--model", "lease-lock", "--lease", "300ms")
 
