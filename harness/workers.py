@@ -1,5 +1,6 @@
 """What the tests of workers share: examples as commands, what they need, and a plain worker that is made wrong in one way at a time."""
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -146,3 +147,50 @@ def plain_worker(tmp_path):
 
 def once(picklock, command, *more, env=None):
     return picklock("test", "--once", command, *more, env=env)
+
+
+def scenario(name):
+    return ROOT / "scenarios" / f"{name}.yaml"
+
+
+def rows_of(picklock, tmp_path, worker, scheme, *scenarios):
+    """{scenario: (the scheme's row, the worker's row)}"""
+    out = tmp_path / "results.json"
+    ran = picklock("run", "--worker", worker, "--scheme", scheme, "--fail-on", "never", "--json", out, *scenarios)
+    assert ran.status in (0, 2), ran
+    rows = {}
+    for row in json.loads(out.read_text())["results"]:
+        rows.setdefault(row["scenario"], []).append(row)
+    return rows
+
+
+def own_scenario(tmp_path, *steps):
+    """Of a worker, where nothing is expected of any scheme."""
+    path = tmp_path / "own.yaml"
+    lines = "".join(f"  - {step}\n" for step in steps)
+    path.write_text(f"# What is tried here.\nname: own\nsource: none\nlease: 300ms\nclients: [A, B, C]\nsteps:\n{lines}"
+                    "expect:\n  set-nx-px-cad: { progress: holds }\n")
+    return path
+
+
+# Of the naive lock, where it sets its key.
+SETS = "return self.redis.set(self.settings.key, self.settings.name, nx=True, px=self.settings.ttl_ms)"
+
+
+def changed_naive(tmp_path, *changes):
+    """The naive lock with some of its lines replaced."""
+    text = (EXAMPLES / "naive_lock.py").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "lock.py"
+    path.write_text(text)
+    return f"{PYTHON} {shlex.quote(str(path))}"
+
+
+def verdict_of(picklock, tmp_path, worker, path):
+    out = tmp_path / "results.json"
+    ran = picklock("run", "--worker", worker, path, "--json", out, "--fail-on", "never")
+    assert ran.status in (0, 2), ran
+    [row] = json.loads(out.read_text())["results"]
+    return row, {name: (found["verdict"], found["cause"]) for found in row["properties"] for name in [found["property"]]}
