@@ -37,7 +37,7 @@ RANDOM = {"test_checks_random", "test_checks_senseless", "test_checks_engines"}
 # No verdict depends on them: words for people, and what draws and shrinks random histories.
 WORDS = {"explanation.c", "names.c", "selftest.c"}
 # Nor what only gives memory back.
-SAYING = re.compile(r"^\s*((\w+_)?free|finding_say|say_\w+|grant_explain|explain\w*)\(")
+SAYING = re.compile(r"^\s*((\w+_)?free|finding_say|(\w+_)?say_\w+|grant_explain|explain\w*)\(")
 
 SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
          (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "), ("(!", "("), (" !", " "),

@@ -3,8 +3,7 @@
  * The rules are one-sided, as leases are: a key may be gone at any time from its execution + ttl
  * on, and an operation without an answer may happen later, for ever. So there are two ends of a
  * hold: before the call + ttl its key is there for certain, unless something is broken; after the
- * return
- * + ttl it is over for certain, unless it was renewed. What is between proves nothing.
+ * return + ttl it is over for certain, unless it was renewed. What is between proves nothing.
  *
  * - two that believe at once, both before their certain ends: a bug, or a loss;
  * - two that believe at once, one after its last end: an overrun;
