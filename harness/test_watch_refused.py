@@ -147,3 +147,52 @@ def test_an_attempt_that_is_refused_and_changes_nothing_is_silent(tmp_path, asks
     result, results = json_of(tmp_path, right + "a.eval(\"return redis.call('pexpire', KEYS[1], 30000)\", 1, 'lock:1', A)\nassert a.eval(CAD, 1, 'lock:1', A) == 1")
     assert result.status == 0 and not violated(results), result.out + result.err
     assert verdicts(results)["extend-own"] == "holds", result.out
+    assert any("1 grants, 1 refusals, 1 releases" in note for note in results["notes"]), results["notes"]
+
+
+WATCHES = """
+a, b = client(), client()
+def takes(lock): assert asks(a, lock, "psetex", 20000, A)
+def gives(lock): assert a.eval(CAD, 1, lock, A) == 1
+def asks(at, lock, write, *words, meanwhile=None, guarded=True):
+    with at.pipeline() as pipe:
+        if guarded: pipe.watch(lock)
+        at.get(lock)
+        if meanwhile: meanwhile(lock)
+        pipe.multi(); getattr(pipe, write)(lock, *words)
+        try: return bool(pipe.execute()[0])
+        except redis.WatchError: return False
+"""
+
+
+def test_a_transaction_that_watch_stops_was_refused_the_lock_that_stands_there(tmp_path):
+    """So the DEL of its process is not proved to be the owner's."""
+    result, results = json_of(tmp_path, WATCHES + """
+for lock, write in {"lock:1": ["set", B], "lock:2": ["setnx", B], "lock:3": ["psetex", 20000, B], "lock:4": ["hsetnx", B, 1]}.items():
+    assert not asks(b, lock, *write, meanwhile=takes)
+    gives(lock)
+""")
+    assert result.status == 0 and verdicts(results)["lease-exclusion"] == "holds", result.out + result.err  # they contended
+    assert any("4 grants, 4 refusals, 4 releases" in note for note in results["notes"]), results["notes"]
+    result, results = json_of(tmp_path, WATCHES + "assert not asks(b, 'lock:1', 'set', B, meanwhile=takes)\na.delete('lock:1')")
+    assert result.status == 2 and "that had been refused it in the same process" in result.err, result.err
+
+
+def test_a_transaction_that_watch_stops_was_refused_nothing_where_it_is_free_or_its_own(tmp_path):
+    result, results = json_of(tmp_path, WATCHES + """
+def renews(lock): assert a.pexpire(lock, 30000)
+assert not asks(b, "lock:1", "set", B, meanwhile=lambda lock: (takes(lock), gives(lock)))
+takes("lock:2"); assert not asks(a, "lock:2", "set", A, meanwhile=renews)
+takes("lock:3"); assert not asks(a, "lock:3", "set", C, None, None, False, True, meanwhile=renews)
+a.delete("lock:2"); a.delete("lock:3")
+""")
+    assert result.status == 0 and not violated(results), result.out + result.err
+    assert any("3 grants, 0 refusals, 3 releases" in note for note in results["notes"]), results["notes"]
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_transaction_that_nothing_guards_overwrites_whoevers_lock(tmp_path, guarded):
+    """One that WATCH guards is taken for its owner's renewal."""
+    result, results = json_of(tmp_path, WATCHES + f"takes('lock:1'); assert asks(b, 'lock:1', 'psetex', 20000, B, guarded={guarded})")
+    assert result.status == (not guarded) and bool(violated(results)) == (not guarded), result.out + result.err
+    assert guarded or "it overwrote A's lock" in "\n".join(violated(results)["extend-own"]["witness"]), result.out

@@ -108,11 +108,14 @@ static int asks_with(const struct telling *it)
 {
     char text[VALUE_TEXT_MAX];
     int at = 2;
-    if (kind_is_script(it->seen->name))
+    if (strcmp(it->seen->name, "EXEC") == 0)
+        at = holder_asks(it->seen->words, it->key->name,
+                         it->seen->is_guarded && it->reply.kind == REPLY_NIL);
+    else if (kind_is_script(it->seen->name))
         at = it->seen->words->count < 2
                  ? 0
                  : scripts_token_at(&it->watching->scripts, script_text(it, text));
-    else if (!is_grant_like(it) || strcmp(it->seen->name, "EXEC") == 0)
+    else if (!is_grant_like(it))
         return 0;
     return at < it->seen->words->count ? at : 0;
 }
@@ -279,8 +282,9 @@ static void extended(struct telling *it, enum did did)
 static bool is_blind_write(const struct telling *it)
 {
     const char *name = it->seen->name;
-    return !kind_is_script(name) && strcmp(name, "EXEC") != 0 &&
-           !(strcmp(name, "SET") == 0 && has_word(it->seen->words, "XX"));
+    if (strcmp(name, "EXEC") == 0)
+        return !it->seen->is_guarded && holder_overwrites(it->seen->words, it->key->name);
+    return !kind_is_script(name) && !(strcmp(name, "SET") == 0 && has_word(it->seen->words, "XX"));
 }
 
 /* Is it the owner that writes its own key anew, for all that can be proved? */
@@ -351,7 +355,8 @@ static void refused_acquire(struct telling *it, int token_at)
     if (!it->key->is_lock || !it->seen->reply)
         return;
     (void)keys_value(&it->watching->keys, words->at[token_at], words->lengths[token_at], value);
-    if (kind_is_script(it->seen->name) && it->key->refusals_told++ >= REFUSALS_TOLD) {
+    const bool is_exec = strcmp(it->seen->name, "EXEC") == 0;
+    if ((is_exec || kind_is_script(it->seen->name)) && it->key->refusals_told++ >= REFUSALS_TOLD) {
         outcome->refusals++;
         return;
     }
@@ -372,16 +377,20 @@ static void unchanged(struct telling *it)
     const bool is_refusal = look_is_refusal(&it->reply), is_script = kind_is_script(it->seen->name);
     const int token_at = asks_with(it);
     const bool is_owner = it->key->is_lock && it->key->owner == named;
-    /* What a script answers when it refuses is its own business. */
+    /* What a script answers when it refuses is its own business; a transaction lists answers. */
+    const bool lists = is_script || strcmp(it->seen->name, "EXEC") == 0;
     const bool is_refused =
-        token_at && !is_owner && (is_refusal || (is_script && it->reply.kind != REPLY_ERROR));
+        token_at && !is_owner && (is_refusal || (lists && it->reply.kind != REPLY_ERROR));
     if (is_refused)
         holder_refused(watching, it->seen->link, it->seen->key);
     if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key &&
         !(is_refused && is_script)) {
         /* Who asks for the lock again does not act as its holder. */
-        if (is_grant_like(it) && !kind_is_script(it->seen->name))
+        if (is_grant_like(it) && !is_script) {
+            if (is_refused)
+                refused_acquire(it, token_at);
             return;
+        }
         comes_back(it, named);
         if (is_owner || !watching->holders[named].is_open || !is_refusal)
             return;

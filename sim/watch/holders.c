@@ -66,16 +66,62 @@ void holder_granted_by(struct watched_run *watching, const struct request_words 
             row->token_at = i;
 }
 
-/* "SETNX lock token", "SET lock token ... NX" in a transaction. */
-static bool asks(const struct request_words *words, int at, const char *lock)
+/* A command that writes to a lock: only where there is none, only where there is one, whatever is
+ * there, or a field beside others. */
+enum writes { WRITES_NOTHING, WRITES_NX, WRITES_XX, WRITES_OVER, WRITES_FIELD };
+
+static enum writes set_writes(const struct request_words *words, int at)
 {
+    for (int i = at + 3; i < at + 6; i++)
+        if (words_is(words, i, "NX") || words_is(words, i, "XX"))
+            return words_is(words, i, "NX") ? WRITES_NX : WRITES_XX;
+    return WRITES_OVER;
+}
+
+/* What the command at that place of a transaction writes to the lock ("SETNX lock token"); value:
+ * the place of the word that it writes. */
+static enum writes writes_at(const struct request_words *words, int at, const char *lock,
+                             int *value)
+{
+    static const struct {
+        const char *name;
+        int value;
+        enum writes writes;
+    } rows[] = {{"SETNX", 2, WRITES_NX},    {"HSETNX", 2, WRITES_NX},  {"HSET", 2, WRITES_FIELD},
+                {"GETSET", 2, WRITES_OVER}, {"SETEX", 3, WRITES_OVER}, {"PSETEX", 3, WRITES_OVER}};
     if (at + 2 >= words->count || words->lengths[at + 1] != strlen(lock) ||
         memcmp(words->at[at + 1], lock, words->lengths[at + 1]) != 0)
-        return false;
-    bool has_nx = words_is(words, at, "SETNX");
-    for (int i = at + 3; i < at + 6 && words_is(words, at, "SET"); i++)
-        has_nx |= words_is(words, i, "NX");
-    return has_nx;
+        return WRITES_NOTHING;
+    *value = at + 2;
+    if (words_is(words, at, "SET"))
+        return set_writes(words, at);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        *value = at + rows[i].value;
+        if (words_is(words, at, rows[i].name) && *value < words->count)
+            return rows[i].writes;
+    }
+    return WRITES_NOTHING;
+}
+
+int holder_asks(const struct request_words *words, const char *lock, bool is_guarded)
+{
+    int value;
+    for (int i = 0; i < words->count; i++) {
+        const enum writes writes = writes_at(words, i, lock, &value);
+        if (writes == WRITES_NX ||
+            (is_guarded && (writes == WRITES_OVER || writes == WRITES_FIELD)))
+            return value;
+    }
+    return 0;
+}
+
+bool holder_overwrites(const struct request_words *words, const char *lock)
+{
+    int value;
+    for (int i = 0; i < words->count; i++)
+        if (writes_at(words, i, lock, &value) == WRITES_OVER)
+            return true;
+    return false;
 }
 
 int holder_stranger(const struct watched_run *watching, const char *name,
@@ -86,8 +132,8 @@ int holder_stranger(const struct watched_run *watching, const char *name,
     int at = 0;
     if (strcmp(name, "EXEC") != 0)
         at = row->token_at < words->count && digest_of(words, 1) == row->script ? row->token_at : 0;
-    for (int i = 0; i < words->count && strcmp(name, "EXEC") == 0 && !at; i++)
-        at = asks(words, i, row->name) ? i + 2 : 0;
+    else
+        at = holder_asks(words, row->name, false);
     if (!at || words->lengths[at] < TOKEN_LEAST)
         return 0;
     (void)keys_value(&watching->keys, words->at[at], words->lengths[at], value);

@@ -208,6 +208,11 @@ int holder_for(struct watched_run *watching, const char *value, struct watched_l
 /* A script or a transaction has granted the lock to the holder with that token. */
 void holder_granted_by(struct watched_run *watching, const struct request_words *words, int key,
                        const char *token);
+/* Which word of a transaction is the token with which it asks for the lock? Guarded by WATCH it
+ * need not say NX. 0: it does not ask. */
+int holder_asks(const struct request_words *words, const char *lock, bool is_guarded);
+/* Does a transaction write to the lock whatever is there? */
+bool holder_overwrites(const struct request_words *words, const char *lock);
 /* Which word is the token with which a script or a transaction asked for the lock, and it is not
  * the owner's? 0: none, for all that is known. */
 int holder_stranger(const struct watched_run *watching, const char *name,
