@@ -37,6 +37,7 @@ def test_version():
 @pytest.mark.parametrize("words, status, says", [
     (["stres"], 64, "did you mean 'stress'?"),
     (["run", "--shceme", "x"], 64, "did you mean '--scheme'?"),
+    (["stress", "--update-baselin"], 64, "did you mean '--update-baseline'?"),  # the last one of the longest table
     (["run", "--scheme", "set-nx-px-cda"], 64, "did you mean 'set-nx-px-cad'?"),
     (["run", "--scheme"], 64, "--scheme wants a value"),
     (["run", "--on", "mars"], 64, "--on wants redis or sim"),

@@ -2,6 +2,7 @@
 #include "cmd/options.h"
 
 #include "base/distribution.h"
+#include "base/memory.h"
 #include "base/suggest.h"
 #include "base/units.h"
 
@@ -10,8 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { OPTIONS_MAX = 60 };
 
 static const struct option_row *row_named(const struct option_row *rows, int count,
                                           const char *name, size_t length)
@@ -25,12 +24,12 @@ static const struct option_row *row_named(const struct option_row *rows, int cou
 static enum fail unknown_option(const struct option_row *rows, int count, const char *given,
                                 struct failure *failure)
 {
-    const char *names[OPTIONS_MAX];
-    int known = 0;
-    for (; known < count && known < OPTIONS_MAX; known++)
-        names[known] = rows[known].name;
+    const char **names = memory_new((size_t)count, sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = rows[i].name;
     char suggestion[SUGGEST_BYTES];
-    const char *nearest = suggest_nearest(given, names, (size_t)known);
+    const char *nearest = suggest_nearest(given, names, (size_t)count);
+    free(names);
     return failure_set(failure, FAIL_INPUT, "unknown option '%s'%s", given,
                        suggest_words(nearest, "; --help lists them", suggestion));
 }
