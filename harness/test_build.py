@@ -1,6 +1,7 @@
-"""What the Makefile promises of a build: whatever flags a user brings, the asserts stay in it."""
+"""What the Makefile promises of a build: whatever flags a user brings, the asserts stay in it; and what the compiler refuses."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -27,3 +28,25 @@ def test_asserts_stay_with_ndebug(tmp_path):
 def test_any_optimisation_compiles_without_a_warning(tmp_path, source, flags):
     """All of it with gcc and clang: a part of CI (.ci/run)."""
     make(tmp_path, f"{source}.o", f"CFLAGS={flags}", "SANITIZE=address,undefined")
+
+
+def test_an_option_whose_target_has_another_type_does_not_compile(tmp_path):
+    kinds = {"FLAG": "flag", "TEXT": "text", "NUMBER": "number", "DURATION": "number", "LENGTHS": "lengths", "RATE": "rate"}
+    bounds = {"NUMBER": ", 0, 9", "DURATION": ", 0, 9", "LENGTHS": ", 9"}
+    head = """#include "cmd/options.h"
+        #include "base/distribution.h"
+        static int flag; static const char *text; static int64_t number; static struct distribution lengths; static uint32_t rate;
+        """
+
+    def refused(*pairs):
+        """The lines of those rows that are refused, the first row being 0."""
+        rows = "\n".join(f'OPTION_{kind}("--option", &{target}{bounds.get(kind, "")}),' for kind, target in pairs)
+        (tmp_path / "rows.c").write_text(head + f"const struct option_row rows[] = {{\n#line 1\n{rows}\n}};\n")
+        done = subprocess.run(["cc", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                               f"-I{ROOT / 'sim'}", tmp_path / "rows.c"], text=True, capture_output=True)
+        assert bool(done.returncode) == bool(done.stderr)
+        return {int(line) - 1 for line in re.findall(r"rows\.c:(\d+):\d+: (?:error|note):", done.stderr)}
+
+    assert refused(*kinds.items()) == set()
+    wrong = [(kind, target) for kind, right in kinds.items() for target in sorted(set(kinds.values())) if target != right]
+    assert refused(*wrong) == set(range(len(wrong)))

@@ -14,10 +14,10 @@ static const struct time_unit {
     const char *name;
     int64_t us;
 } units[] = {{"us", 1},       {"ms", 1000},      {"s", 1000000},
-             {"m", 60000000}, {"min", 60000000}, {"h", 3600000000}};
+             {"m", 60000000}, {"min", 60000000}, {"h", HOUR_US}};
 enum { UNITS_COUNT = sizeof units / sizeof units[0] };
 
-static const int64_t duration_max_us = 100 * (int64_t)3600000000;
+static const int64_t duration_max_us = 100 * HOUR_US;
 
 static const struct time_unit *unit_named(const char *name)
 {

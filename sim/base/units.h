@@ -10,6 +10,9 @@
 
 enum { UNITS_TEXT_MAX = 64 };
 
+#define HOUR_US INT64_C(3600000000)
+#define DAY_US  (24 * HOUR_US)
+
 /* Reads "250ms", "1.5s", "10us", "2m", "1h"; a sign is allowed. FAIL_INPUT with what was expected
  * (no unit, unknown unit, not a number, parts of a microsecond, out of range +-100 h). Needs the
  * whole of text (borrowed).

@@ -5,6 +5,7 @@
 #include "cmd/source_args.h"
 
 #include "base/infile.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "history/follow.h"
 #include "report/report.h"
@@ -109,14 +110,13 @@ int cmd_check(int argc, char **argv)
     enum fail_on fail_on = FAIL_ON_UNSAID;
     int64_t lease_us = 0;
     int operands, wants_timeline = 0, follows = 0;
-    const struct option_row rows[] = {
-        {"--scheme", OPTION_TEXT, &scheme, 0, 0},
-        {"--lease", OPTION_DURATION, &lease_us, 1, (int64_t)3600000000 * 24},
-        SOURCE_OPTIONS(source_args),
-        {"--fail-on", OPTION_TEXT, &fail_on_text, 0, 0},
-        {"--json", OPTION_TEXT, &json, 0, 0},
-        {"--follow", OPTION_FLAG, &follows, 0, 0},
-        {"--timeline", OPTION_FLAG, &wants_timeline, 0, 0}};
+    const struct option_row rows[] = {OPTION_TEXT("--scheme", &scheme),
+                                      OPTION_DURATION("--lease", &lease_us, 1, DAY_US),
+                                      SOURCE_ROWS(source_args),
+                                      OPTION_TEXT("--fail-on", &fail_on_text),
+                                      OPTION_TEXT("--json", &json),
+                                      OPTION_FLAG("--follow", &follows),
+                                      OPTION_FLAG("--timeline", &wants_timeline)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     if (operands != 1)

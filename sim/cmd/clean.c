@@ -72,8 +72,7 @@ int cmd_clean(int argc, char **argv)
     struct failure failure = {0};
     struct url url;
     redisContext *control = NULL;
-    const struct option_row rows[] = {{"--redis", OPTION_TEXT, &redis, 0, 0},
-                                      {"--run", OPTION_TEXT, &run, 0, 0}};
+    const struct option_row rows[] = {OPTION_TEXT("--redis", &redis), OPTION_TEXT("--run", &run)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     const char *text = redis ? secrets_reveal(redis) : secrets_environment();

@@ -4,6 +4,7 @@
 #include "cmd/source_args.h"
 
 #include "base/outfile.h"
+#include "base/units.h"
 #include "history/export.h"
 
 #include <stdio.h>
@@ -63,11 +64,9 @@ int cmd_convert(int argc, char **argv)
     const struct export_rules *rules;
     const char *to = NULL, *out = "-";
     int operands;
-    const struct option_row rows[] = {
-        {"--to", OPTION_TEXT, &to, 0, 0},
-        {"--out", OPTION_TEXT, &out, 0, 0},
-        SOURCE_OPTIONS(source_args),
-        {"--lease", OPTION_DURATION, &source_args.lease_us, 1, (int64_t)3600000000 * 24}};
+    const struct option_row rows[] = {OPTION_TEXT("--to", &to), OPTION_TEXT("--out", &out),
+                                      SOURCE_ROWS(source_args),
+                                      OPTION_DURATION("--lease", &source_args.lease_us, 1, DAY_US)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     if (operands != 1)

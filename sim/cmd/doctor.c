@@ -281,7 +281,7 @@ int cmd_doctor(int argc, char **argv)
 {
     struct doctor doctor = {0};
     struct failure failure = {0};
-    const struct option_row rows[] = {{"--redis-server", OPTION_TEXT, &doctor.redis_server, 0, 0}};
+    const struct option_row rows[] = {OPTION_TEXT("--redis-server", &doctor.redis_server)};
     int operands;
     if (options_parse(argc, argv, rows, 1, &operands, &failure))
         return cmd_failed(&failure);

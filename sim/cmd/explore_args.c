@@ -2,6 +2,7 @@
 #include "cmd/explore_args.h"
 
 #include "base/suggest.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 
 #include <string.h>
@@ -150,39 +151,38 @@ static enum fail check_worker(const struct explore_args *args, const char *secti
 enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
                              struct failure *failure)
 {
-    const int64_t day_us = 24 * INT64_C(3600000000);
     const char *shard = NULL, *fail_on = NULL, *section = NULL;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct option_row rows[] = {
-        {"--scheme", OPTION_TEXT, &args->scheme, 0, 0},
-        {"--worker", OPTION_TEXT, &args->worker, 0, 0},
-        {"--depends", OPTION_TEXT, &args->depends, 0, 0},
-        {"--no-cache", OPTION_FLAG, &args->no_cache, 0, 0},
-        {"--no-extend", OPTION_FLAG, &args->no_extend, 0, 0},
-        {"--wait", OPTION_DURATION, &args->wait_us, 0, WAIT_MAX_US},
-        {"--fault", OPTION_TEXT, &args->fault, 0, 0},
-        {"--frontier", OPTION_FLAG, &args->minimal, 0, 0},
-        {"--section", OPTION_TEXT, &section, 0, 0},
-        {"--search", OPTION_TEXT, &args->search_name, 0, 0},
-        {"--runs", OPTION_NUMBER, &args->runs, 1, INT32_MAX},
-        {"--clients", OPTION_NUMBER, &args->clients, 1, EXPLORE_CLIENTS_MAX},
-        {"--rounds", OPTION_NUMBER, &args->rounds, 1, EXPLORE_ROUNDS_MAX},
-        {"--servers", OPTION_NUMBER, &args->servers, 1, SERVERS_MAX},
-        {"--lease-ticks", OPTION_NUMBER, &args->lease_ticks, 1, 8},
-        {"--budget", OPTION_DURATION, &args->budget_us, 1000, day_us},
-        {"--states", OPTION_NUMBER, &args->states, 1, INT32_MAX},
-        {"--memory", OPTION_NUMBER, &args->memory_mb, 1, 1 << 20},
-        {"--seed", OPTION_NUMBER, &args->seed, 0, 0},
-        {"--jobs", OPTION_NUMBER, &args->jobs, 1, 256},
-        {"--no-reductions", OPTION_FLAG, &args->no_reductions, 0, 0},
-        {"--learn", OPTION_FLAG, &args->learn, 0, 0},
-        {"--model", OPTION_TEXT, &args->model, 0, 0},
-        {"--full-states", OPTION_FLAG, &args->full_states, 0, 0},
-        {"--witness", OPTION_FLAG, &args->witness, 0, 0},
-        {"--confirm", OPTION_FLAG, &args->confirm, 0, 0},
-        {"--redis-server", OPTION_TEXT, &args->redis_server, 0, 0},
-        {"--shard", OPTION_TEXT, &shard, 0, 0},
-        {"--fail-on", OPTION_TEXT, &fail_on, 0, 0},
+        OPTION_TEXT("--scheme", &args->scheme),
+        OPTION_TEXT("--worker", &args->worker),
+        OPTION_TEXT("--depends", &args->depends),
+        OPTION_FLAG("--no-cache", &args->no_cache),
+        OPTION_FLAG("--no-extend", &args->no_extend),
+        OPTION_DURATION("--wait", &args->wait_us, 0, WAIT_MAX_US),
+        OPTION_TEXT("--fault", &args->fault),
+        OPTION_FLAG("--frontier", &args->minimal),
+        OPTION_TEXT("--section", &section),
+        OPTION_TEXT("--search", &args->search_name),
+        OPTION_NUMBER("--runs", &args->runs, 1, INT32_MAX),
+        OPTION_NUMBER("--clients", &args->clients, 1, EXPLORE_CLIENTS_MAX),
+        OPTION_NUMBER("--rounds", &args->rounds, 1, EXPLORE_ROUNDS_MAX),
+        OPTION_NUMBER("--servers", &args->servers, 1, SERVERS_MAX),
+        OPTION_NUMBER("--lease-ticks", &args->lease_ticks, 1, 8),
+        OPTION_DURATION("--budget", &args->budget_us, 1000, DAY_US),
+        OPTION_NUMBER("--states", &args->states, 1, INT32_MAX),
+        OPTION_NUMBER("--memory", &args->memory_mb, 1, 1 << 20),
+        OPTION_NUMBER("--seed", &args->seed, 0, 0),
+        OPTION_NUMBER("--jobs", &args->jobs, 1, 256),
+        OPTION_FLAG("--no-reductions", &args->no_reductions),
+        OPTION_FLAG("--learn", &args->learn),
+        OPTION_TEXT("--model", &args->model),
+        OPTION_FLAG("--full-states", &args->full_states),
+        OPTION_FLAG("--witness", &args->witness),
+        OPTION_FLAG("--confirm", &args->confirm),
+        OPTION_TEXT("--redis-server", &args->redis_server),
+        OPTION_TEXT("--shard", &shard),
+        OPTION_TEXT("--fail-on", &fail_on),
         OUTPUT_ROWS(args->output),
     };
     *args = (struct explore_args){.memory_mb = 2000, .jobs = cores > 0 ? cores : 1};

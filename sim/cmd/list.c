@@ -206,9 +206,9 @@ int cmd_list(int argc, char **argv)
     struct listing listing = {.dir = is_here ? "scenarios" : shipped};
     const char *names[SECTIONS_COUNT];
     int operands, as_json = 0, as_names = 0, matched = 0;
-    const struct option_row rows[] = {{"--json", OPTION_FLAG, &as_json, 0, 0},
-                                      {"--names", OPTION_FLAG, &as_names, 0, 0},
-                                      {"--dir", OPTION_TEXT, &listing.dir, 0, 0}};
+    const struct option_row rows[] = {OPTION_FLAG("--json", &as_json),
+                                      OPTION_FLAG("--names", &as_names),
+                                      OPTION_TEXT("--dir", &listing.dir)};
     if (options_parse(argc, argv, rows, 3, &operands, &listing.failure))
         return cmd_failed(&listing.failure);
     if (as_json && as_names)

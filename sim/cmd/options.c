@@ -40,7 +40,7 @@ static enum fail in_range(const struct option_row *row, const char *text, int64_
     char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
     if ((row->least == 0 && row->most == 0) || (value >= row->least && value <= row->most))
         return FAIL_NONE;
-    if (row->kind == OPTION_DURATION)
+    if (row->kind == KIND_DURATION)
         return failure_set(failure, FAIL_INPUT, "%s wants %s to %s, not '%s'", row->name,
                            units_print_duration(row->least, least),
                            units_print_duration(row->most, most), text);
@@ -57,13 +57,13 @@ static enum fail take_number(const struct option_row *row, const char *text,
     if (errno || end == text || *end || isspace((unsigned char)*text))
         return failure_set(failure, FAIL_INPUT, "%s wants a whole number, not '%s'", row->name,
                            text);
-    *(int64_t *)row->target = value;
+    *row->to.number = value;
     return in_range(row, text, value, failure);
 }
 
 static enum fail take_rate(const struct option_row *row, const char *text, struct failure *failure)
 {
-    if (!units_read_rate(text, row->target))
+    if (!units_read_rate(text, row->to.rate))
         return failure_set(failure, FAIL_INPUT,
                            "%s wants a rate from 0%% to 100%%, such as 5%% or 0.0001%%, not '%s'",
                            row->name, text);
@@ -73,28 +73,28 @@ static enum fail take_rate(const struct option_row *row, const char *text, struc
 static enum fail take_value(const struct option_row *row, const char *text, struct failure *failure)
 {
     switch (row->kind) {
-    case OPTION_FLAG:
-        *(int *)row->target = 1;
+    case KIND_FLAG:
+        *row->to.flag = 1;
         return FAIL_NONE;
-    case OPTION_TEXT:
-        *(const char **)row->target = text;
+    case KIND_TEXT:
+        *row->to.text = text;
         return FAIL_NONE;
-    case OPTION_NUMBER:
+    case KIND_NUMBER:
         return take_number(row, text, failure);
-    case OPTION_RATE:
+    case KIND_RATE:
         return take_rate(row, text, failure);
-    case OPTION_LENGTHS:
-        if (distribution_read(text, row->most, row->target, failure))
+    case KIND_LENGTHS:
+        if (distribution_read(text, row->most, row->to.lengths, failure))
             return failure_wrap(failure, "%s", row->name);
         return FAIL_NONE;
-    case OPTION_DURATION:
+    case KIND_DURATION:
         if (strcmp(text, "0") == 0 && row->least == 0) { /* the same in any unit */
-            *(int64_t *)row->target = 0;
+            *row->to.number = 0;
             return FAIL_NONE;
         }
-        if (units_read_duration(text, row->target, failure))
+        if (units_read_duration(text, row->to.number, failure))
             return failure_wrap(failure, "%s", row->name);
-        return in_range(row, text, *(int64_t *)row->target, failure);
+        return in_range(row, text, *row->to.number, failure);
     }
     return FAIL_INTERNAL;
 }
@@ -118,11 +118,11 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
         const struct option_row *row = row_named(rows, count, word, length);
         if (!row)
             return unknown_option(rows, count, word, failure);
-        if (row->kind == OPTION_FLAG && equals)
+        if (row->kind == KIND_FLAG && equals)
             return failure_set(failure, FAIL_INPUT, "%s takes no value", row->name);
-        if (row->kind != OPTION_FLAG && !equals && i + 1 == argc)
+        if (row->kind != KIND_FLAG && !equals && i + 1 == argc)
             return failure_set(failure, FAIL_INPUT, "%s wants a value", row->name);
-        const char *value = equals ? equals + 1 : row->kind == OPTION_FLAG ? "" : argv[++i];
+        const char *value = equals ? equals + 1 : row->kind == KIND_FLAG ? "" : argv[++i];
         if (take_value(row, value, failure))
             return failure->code;
     }

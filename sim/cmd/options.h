@@ -8,21 +8,40 @@
 
 #include <stdint.h>
 
-enum option_kind {
-    OPTION_FLAG,     /* int *: 1 when given */
-    OPTION_TEXT,     /* const char **: as given, borrowed from argv */
-    OPTION_NUMBER,   /* int64_t *: in least .. most */
-    OPTION_DURATION, /* int64_t *: us, in least .. most */
-    OPTION_LENGTHS,  /* struct distribution *: us, each in 0 .. most (base/distribution.h) */
-    OPTION_RATE,     /* uint32_t *: parts per million, given as "1%", "0.05%" */
-};
+enum option_kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_DURATION, KIND_LENGTHS, KIND_RATE };
 
+/* A row of the table. The macros below make it: each takes a pointer to its kind of value, and the
+ * compiler refuses any other. */
 struct option_row {
     const char *name; /* "--clients" */
     enum option_kind kind;
-    void *target;
-    int64_t least, most; /* NUMBER, DURATION, LENGTHS; both 0: any */
+    union {
+        int *flag;
+        const char **text;
+        int64_t *number; /* a duration is one, too */
+        struct distribution *lengths;
+        uint32_t *rate;
+    } to;
+    int64_t least, most; /* both 0: any */
 };
+
+/* clang-format off */
+/* FLAG: 1 when given. TEXT: as given, borrowed from argv. */
+#define OPTION_FLAG(called, target) \
+    {.name = (called), .kind = KIND_FLAG, .to.flag = (target)}
+#define OPTION_TEXT(called, target) \
+    {.name = (called), .kind = KIND_TEXT, .to.text = (target)}
+#define OPTION_NUMBER(called, target, low, high) \
+    {.name = (called), .kind = KIND_NUMBER, .to.number = (target), .least = (low), .most = (high)}
+/* us; LENGTHS: each in 0 .. high (base/distribution.h). */
+#define OPTION_DURATION(called, target, low, high) \
+    {.name = (called), .kind = KIND_DURATION, .to.number = (target), .least = (low), .most = (high)}
+#define OPTION_LENGTHS(called, target, high) \
+    {.name = (called), .kind = KIND_LENGTHS, .to.lengths = (target), .most = (high)}
+/* Parts per million, given as "1%", "0.05%". */
+#define OPTION_RATE(called, target) \
+    {.name = (called), .kind = KIND_RATE, .to.rate = (target)}
+/* clang-format on */
 
 /* Fills the targets and moves the operands to the front of argv[1..]; *operands is how many. "--"
  * ends the options. FAIL_INPUT: unknown option (did you mean), value missing or out of range. */

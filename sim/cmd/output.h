@@ -35,13 +35,10 @@ struct run_choices {
 };
 
 #define RUN_CHOICES_ROWS(choices)                                                                  \
-    {"--on", OPTION_TEXT, &(choices).on, 0, 0}, {"--redis", OPTION_TEXT, &(choices).redis, 0, 0},  \
-        {"--redis-server", OPTION_TEXT, &(choices).redis_server, 0, 0},                            \
-        {"--real-time", OPTION_FLAG, &(choices).real_time, 0, 0},                                  \
-        {"--worker", OPTION_TEXT, &(choices).worker, 0, 0},                                        \
-    {                                                                                              \
-        "--fail-on", OPTION_TEXT, &(choices).fail_on, 0, 0                                         \
-    }
+    OPTION_TEXT("--on", &(choices).on), OPTION_TEXT("--redis", &(choices).redis),                  \
+        OPTION_TEXT("--redis-server", &(choices).redis_server),                                    \
+        OPTION_FLAG("--real-time", &(choices).real_time),                                          \
+        OPTION_TEXT("--worker", &(choices).worker), OPTION_TEXT("--fail-on", &(choices).fail_on)
 
 /* --wait, for commands with workers. */
 enum { WAIT_MAX_US = 1000000000 };
@@ -76,20 +73,15 @@ struct output {
 };
 
 #define OUTPUT_FORMAT_ROW(output, id, name, file, help)                                            \
-    {"--" #name, OPTION_TEXT, &(output).files[FORMAT_##id], 0, 0},
+    OPTION_TEXT("--" #name, &(output).files[FORMAT_##id]),
 #define OUTPUT_FORMAT_ROWS(output) FORMATS(OUTPUT_FORMAT_ROW, output)
 #define OUTPUT_ROWS(output)                                                                        \
-    OUTPUT_FORMAT_ROWS(output){"--out", OPTION_TEXT, &(output).out, 0, 0},                         \
-        {"--baseline", OPTION_TEXT, &(output).baseline_path, 0, 0},                                \
-        {"--progress", OPTION_TEXT, &(output).progress, 0, 0},                                     \
-    {                                                                                              \
-        "--update-baseline", OPTION_FLAG, &(output).updates_baseline, 0, 0                         \
-    }
+    OUTPUT_FORMAT_ROWS(output)                                                                     \
+    OPTION_TEXT("--out", &(output).out), OPTION_TEXT("--baseline", &(output).baseline_path),       \
+        OPTION_TEXT("--progress", &(output).progress),                                             \
+        OPTION_FLAG("--update-baseline", &(output).updates_baseline)
 
-#define TIMELINE_ROW(output)                                                                       \
-    {                                                                                              \
-        "--timeline", OPTION_FLAG, &(output).wants_timeline, 0, 0                                  \
-    }
+#define TIMELINE_ROW(output) OPTION_FLAG("--timeline", &(output).wants_timeline)
 
 /* Clears the places of all further copies, of `more` (NULL: no other), and of no other result.
  * FAIL_INPUT, and nothing is cleared: as of places_clear(), where a baseline is read, or, where

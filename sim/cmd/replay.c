@@ -67,10 +67,8 @@ int cmd_replay(int argc, char **argv)
     struct worker_scheme worker;
     const char *scheme = NULL;
     int operands;
-    const struct option_row rows[] = {RUN_CHOICES_ROWS(choices),
-                                      OUTPUT_ROWS(output),
-                                      TIMELINE_ROW(output),
-                                      {"--scheme", OPTION_TEXT, &scheme, 0, 0}};
+    const struct option_row rows[] = {RUN_CHOICES_ROWS(choices), OUTPUT_ROWS(output),
+                                      TIMELINE_ROW(output), OPTION_TEXT("--scheme", &scheme)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     if (operands != 1)

@@ -109,9 +109,9 @@ int cmd_report(int argc, char **argv)
     char *old_folder = NULL;
     int operands;
     const struct option_row rows[] = {OUTPUT_FORMAT_ROWS(output) TIMELINE_ROW(output),
-                                      {"--scenario", OPTION_TEXT, &choice.scenario, 0, 0},
-                                      {"--scheme", OPTION_TEXT, &choice.scheme, 0, 0},
-                                      {"--diff", OPTION_TEXT, &old, 0, 0}};
+                                      OPTION_TEXT("--scenario", &choice.scenario),
+                                      OPTION_TEXT("--scheme", &choice.scheme),
+                                      OPTION_TEXT("--diff", &old)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     if (operands < 1)

@@ -44,11 +44,11 @@ static enum fail parse(int argc, char **argv, struct run_options *options, struc
                        struct failure *failure)
 {
     const struct option_row rows[] = {
-        {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
-        {"--repeat", OPTION_NUMBER, &options->repeat, 1, 1000000},
-        {"--shard", OPTION_TEXT, &options->shard, 0, 0},
-        {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
-        {"--wait", OPTION_DURATION, &options->choices.wait_us, 0, WAIT_MAX_US},
+        OPTION_TEXT("--scheme", &options->scheme),
+        OPTION_NUMBER("--repeat", &options->repeat, 1, 1000000),
+        OPTION_TEXT("--shard", &options->shard),
+        OPTION_NUMBER("--seed", &options->seed, 0, INT64_MAX),
+        OPTION_DURATION("--wait", &options->choices.wait_us, 0, WAIT_MAX_US),
         RUN_CHOICES_ROWS(options->choices),
         OUTPUT_ROWS(options->output),
     };

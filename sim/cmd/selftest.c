@@ -52,8 +52,8 @@ int cmd_selftest(int argc, char **argv)
     struct failure failure = {0};
     int64_t histories = 100000, seed = 0;
     int operands;
-    const struct option_row rows[] = {{"--histories", OPTION_NUMBER, &histories, 1, INT64_MAX},
-                                      {"--seed", OPTION_NUMBER, &seed, 1, INT64_MAX}};
+    const struct option_row rows[] = {OPTION_NUMBER("--histories", &histories, 1, INT64_MAX),
+                                      OPTION_NUMBER("--seed", &seed, 1, INT64_MAX)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
         return cmd_failed(&failure);
     if (operands)

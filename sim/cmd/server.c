@@ -99,7 +99,7 @@ int cmd_server(int argc, char **argv)
     struct private_server server = {0};
     struct failure failure = {0};
     const char *program = NULL;
-    const struct option_row rows[] = {{"--redis-server", OPTION_TEXT, &program, 0, 0}};
+    const struct option_row rows[] = {OPTION_TEXT("--redis-server", &program)};
     int operands;
     if (options_parse(argc, argv, rows, 1, &operands, &failure))
         return cmd_failed(&failure);

@@ -24,14 +24,11 @@ struct source_args {
     int64_t concurrency, lease_us;
 };
 
-#define SOURCE_OPTIONS(args)                                                                       \
-    {"--format", OPTION_TEXT, &(args).format, 0, 0},                                               \
-        {"--model", OPTION_TEXT, &(args).model, 0, 0},                                             \
-        {"--time-unit", OPTION_TEXT, &(args).time_unit, 0, 0},                                     \
-        {"--concurrency", OPTION_NUMBER, &(args).concurrency, 1, CLIENTS_MAX},                     \
-    {                                                                                              \
-        "--refusals", OPTION_FLAG, &(args).refusals, 0, 0                                          \
-    }
+#define SOURCE_ROWS(args)                                                                          \
+    OPTION_TEXT("--format", &(args).format), OPTION_TEXT("--model", &(args).model),                \
+        OPTION_TEXT("--time-unit", &(args).time_unit),                                             \
+        OPTION_NUMBER("--concurrency", &(args).concurrency, 1, CLIENTS_MAX),                       \
+        OPTION_FLAG("--refusals", &(args).refusals)
 
 /* FAIL_INPUT: a name that there is not, or a model and a lease that do not go together. */
 enum fail source_args_read(const struct source_args *args, struct source_options *options,

@@ -128,7 +128,7 @@ static enum fail check_cluster(struct options *options, struct failure *failure)
 }
 
 /* A time, or 0, for which there is no unit: no end of its own. */
-static enum fail read_duration(struct options *options, int64_t most_us, struct failure *failure)
+static enum fail read_duration(struct options *options, struct failure *failure)
 {
     int64_t *duration_us = &options->stress.duration_us;
     if (!strcmp(options->duration, "0")) {
@@ -137,7 +137,7 @@ static enum fail read_duration(struct options *options, int64_t most_us, struct 
     }
     if (units_read_duration(options->duration, duration_us, failure))
         return failure_wrap(failure, "--duration");
-    if (*duration_us < 1000 || *duration_us > most_us)
+    if (*duration_us < 1000 || *duration_us > DAY_US)
         return failure_set(failure, FAIL_INPUT,
                            "--duration wants 1ms to 24h, or 0 for no end, not '%s'",
                            options->duration);
@@ -146,52 +146,51 @@ static enum fail read_duration(struct options *options, int64_t most_us, struct 
 
 static enum fail parse(int argc, char **argv, struct options *options, struct failure *failure)
 {
-    const int64_t hour_us = 3600000000, day_us = 24 * hour_us;
     struct stress_options *stress = &options->stress;
     const struct option_row rows[] = {
-        {"--scheme", OPTION_TEXT, &options->scheme, 0, 0},
-        {"--worker", OPTION_TEXT, &options->choices.worker, 0, 0},
-        {"--clients", OPTION_NUMBER, &options->clients, 1, CLIENTS_MAX},
-        {"--locks", OPTION_NUMBER, &options->locks, 1, LOCKS_MAX},
-        {"--servers", OPTION_NUMBER, &options->servers, 1, SERVERS_MAX},
-        {"--duration", OPTION_TEXT, &options->duration, 0, 0},
-        {"--until-violation", OPTION_FLAG, &options->until_violation, 0, 0},
-        {"--heal", OPTION_DURATION, &stress->heal_us, 0, day_us},
-        {"--pause-after-grant", OPTION_RATE, &stress->pause_after_grant_ppm, 0, 0},
-        {"--stall-in-release", OPTION_RATE, &stress->stall_in_release_ppm, 0, 0},
-        {"--delay-past-lease", OPTION_RATE, &stress->delay_past_lease_ppm, 0, 0},
-        {"--lease", OPTION_DURATION, &stress->lease_us, 1000, hour_us},
-        {"--pause", OPTION_RATE, &stress->pause_ppm, 0, 0},
-        {"--pause-time", OPTION_DURATION, &stress->pause_us, 1, hour_us},
-        {"--delay", OPTION_RATE, &stress->delay_ppm, 0, 0},
-        {"--delay-time", OPTION_DURATION, &stress->delay_us, 1, hour_us},
-        {"--lose-reply", OPTION_RATE, &stress->lose_reply_ppm, 0, 0},
-        {"--lose-request", OPTION_RATE, &stress->lose_request_ppm, 0, 0},
-        {"--crash", OPTION_RATE, &stress->crash_ppm, 0, 0},
+        OPTION_TEXT("--scheme", &options->scheme),
+        OPTION_TEXT("--worker", &options->choices.worker),
+        OPTION_NUMBER("--clients", &options->clients, 1, CLIENTS_MAX),
+        OPTION_NUMBER("--locks", &options->locks, 1, LOCKS_MAX),
+        OPTION_NUMBER("--servers", &options->servers, 1, SERVERS_MAX),
+        OPTION_TEXT("--duration", &options->duration),
+        OPTION_FLAG("--until-violation", &options->until_violation),
+        OPTION_DURATION("--heal", &stress->heal_us, 0, DAY_US),
+        OPTION_RATE("--pause-after-grant", &stress->pause_after_grant_ppm),
+        OPTION_RATE("--stall-in-release", &stress->stall_in_release_ppm),
+        OPTION_RATE("--delay-past-lease", &stress->delay_past_lease_ppm),
+        OPTION_DURATION("--lease", &stress->lease_us, 1000, HOUR_US),
+        OPTION_RATE("--pause", &stress->pause_ppm),
+        OPTION_DURATION("--pause-time", &stress->pause_us, 1, HOUR_US),
+        OPTION_RATE("--delay", &stress->delay_ppm),
+        OPTION_DURATION("--delay-time", &stress->delay_us, 1, HOUR_US),
+        OPTION_RATE("--lose-reply", &stress->lose_reply_ppm),
+        OPTION_RATE("--lose-request", &stress->lose_request_ppm),
+        OPTION_RATE("--crash", &stress->crash_ppm),
 #define SERVER_STRIKE(id, field, option, by, choice, help, rates, never)                           \
-    {option, OPTION_RATE, &stress->field##_ppm, 0, 0},
+    OPTION_RATE(option, &stress->field##_ppm),
 #define SERVER_OUTAGE(id, field, option, by, choice, help, rates, never)                           \
-    {option, OPTION_RATE, &stress->field##_ppm, 0, 0},                                             \
-        {option "-time", OPTION_DURATION, &stress->field##_us, 1, hour_us},
+    OPTION_RATE(option, &stress->field##_ppm),                                                     \
+        OPTION_DURATION(option "-time", &stress->field##_us, 1, HOUR_US),
 #include "live/server_strikes.def"
 #undef SERVER_STRIKE
 #undef SERVER_OUTAGE
-        {"--drift", OPTION_RATE, &stress->drift_ppm, 0, 0},
-        {"--server-drift", OPTION_RATE, &stress->server_drift_ppm, 0, 0},
-        {"--no-faults", OPTION_FLAG, &options->no_faults, 0, 0},
-        {"--direct", OPTION_FLAG, &options->is_direct, 0, 0},
-        {"--cluster", OPTION_FLAG, &options->is_cluster, 0, 0},
-        {"--real-time", OPTION_FLAG, &options->choices.real_time, 0, 0},
-        {"--timeout", OPTION_DURATION, &stress->timeout_us, 1000, hour_us},
-        {"--think", OPTION_LENGTHS, &options->think, 0, hour_us},
-        {"--hold", OPTION_LENGTHS, &stress->hold, 0, hour_us},
-        {"--seed", OPTION_NUMBER, &options->seed, 0, INT64_MAX},
-        {"--shard", OPTION_TEXT, &options->shard, 0, 0},
-        {"--history", OPTION_FLAG, &options->keep_history, 0, 0},
-        {"--history-rotate", OPTION_NUMBER, &options->piece_mb, 1, PIECE_MB_MAX},
-        {"--fail-on", OPTION_TEXT, &options->choices.fail_on, 0, 0},
-        {"--redis", OPTION_TEXT, &options->choices.redis, 0, 0},
-        {"--redis-server", OPTION_TEXT, &options->choices.redis_server, 0, 0},
+        OPTION_RATE("--drift", &stress->drift_ppm),
+        OPTION_RATE("--server-drift", &stress->server_drift_ppm),
+        OPTION_FLAG("--no-faults", &options->no_faults),
+        OPTION_FLAG("--direct", &options->is_direct),
+        OPTION_FLAG("--cluster", &options->is_cluster),
+        OPTION_FLAG("--real-time", &options->choices.real_time),
+        OPTION_DURATION("--timeout", &stress->timeout_us, 1000, HOUR_US),
+        OPTION_LENGTHS("--think", &options->think, HOUR_US),
+        OPTION_LENGTHS("--hold", &stress->hold, HOUR_US),
+        OPTION_NUMBER("--seed", &options->seed, 0, INT64_MAX),
+        OPTION_TEXT("--shard", &options->shard),
+        OPTION_FLAG("--history", &options->keep_history),
+        OPTION_NUMBER("--history-rotate", &options->piece_mb, 1, PIECE_MB_MAX),
+        OPTION_TEXT("--fail-on", &options->choices.fail_on),
+        OPTION_TEXT("--redis", &options->choices.redis),
+        OPTION_TEXT("--redis-server", &options->choices.redis_server),
         OUTPUT_ROWS(options->output),
     };
     int operands;
@@ -200,7 +199,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
     if (operands)
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
     stress->until_violation = options->until_violation;
-    if (options->duration && read_duration(options, day_us, failure))
+    if (options->duration && read_duration(options, failure))
         return FAIL_INPUT;
     if (options->choices.worker && check_worker(options, failure))
         return FAIL_INPUT;

@@ -4,6 +4,7 @@
 #include "cmd/test_lock.h"
 
 #include "base/limits.h"
+#include "base/units.h"
 #include "report/text.h"
 #include "worker/once.h"
 #include "worker/session.h"
@@ -126,23 +127,22 @@ int cmd_test(int argc, char **argv)
     struct test_lock test = {.lease_us = 10000000, .patience_us = SESSION_PATIENCE_US, .seed = 1};
     int64_t servers = 0;
     int operands, is_once = 0;
-    const int64_t day_us = 24 * INT64_C(3600000000);
     const struct option_row rows[] = {
-        {"--once", OPTION_FLAG, &is_once, 0, 0},
-        {"--lease", OPTION_DURATION, &test.lease_us, 1000, day_us},
-        {"--wait", OPTION_DURATION, &test.wait_us, 0, WAIT_MAX_US},
-        {"--patience", OPTION_DURATION, &test.patience_us, 100000, INT64_C(3600000000)},
-        {"--servers", OPTION_NUMBER, &servers, 1, SERVERS_MAX},
-        {"--fault", OPTION_TEXT, &test.fault, 0, 0},
-        {"--clients", OPTION_NUMBER, &test.clients, 1, EXPLORE_CLIENTS_MAX},
-        {"--rounds", OPTION_NUMBER, &test.rounds, 1, EXPLORE_ROUNDS_MAX},
-        {"--budget", OPTION_DURATION, &test.budget_us, 1000, day_us},
-        {"--depends", OPTION_TEXT, &test.depends, 0, 0},
-        {"--no-cache", OPTION_FLAG, &test.no_cache, 0, 0},
-        {"--no-extend", OPTION_FLAG, &test.no_extend, 0, 0},
-        {"--redis-server", OPTION_TEXT, &test.redis_server, 0, 0},
-        {"--seed", OPTION_NUMBER, &test.seed, 0, INT64_MAX},
-        {"--fail-on", OPTION_TEXT, &test.fail_on, 0, 0},
+        OPTION_FLAG("--once", &is_once),
+        OPTION_DURATION("--lease", &test.lease_us, 1000, DAY_US),
+        OPTION_DURATION("--wait", &test.wait_us, 0, WAIT_MAX_US),
+        OPTION_DURATION("--patience", &test.patience_us, 100000, HOUR_US),
+        OPTION_NUMBER("--servers", &servers, 1, SERVERS_MAX),
+        OPTION_TEXT("--fault", &test.fault),
+        OPTION_NUMBER("--clients", &test.clients, 1, EXPLORE_CLIENTS_MAX),
+        OPTION_NUMBER("--rounds", &test.rounds, 1, EXPLORE_ROUNDS_MAX),
+        OPTION_DURATION("--budget", &test.budget_us, 1000, DAY_US),
+        OPTION_TEXT("--depends", &test.depends),
+        OPTION_FLAG("--no-cache", &test.no_cache),
+        OPTION_FLAG("--no-extend", &test.no_extend),
+        OPTION_TEXT("--redis-server", &test.redis_server),
+        OPTION_NUMBER("--seed", &test.seed, 0, INT64_MAX),
+        OPTION_TEXT("--fail-on", &test.fail_on),
         OUTPUT_ROWS(test.output),
     };
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||

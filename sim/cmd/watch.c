@@ -257,12 +257,12 @@ int cmd_watch(int argc, char **argv)
     struct failure failure = {0};
     struct watch_cmd cmd = {.listen = "127.0.0.1:0"};
     int operands;
-    const struct option_row rows[] = {{"--key", OPTION_TEXT, &cmd.key, 0, 0},
-                                      {"--fence-key", OPTION_TEXT, &cmd.fence_key, 0, 0},
-                                      {"--redis", OPTION_TEXT, &cmd.redis, 0, 0},
-                                      {"--redis-server", OPTION_TEXT, &cmd.redis_server, 0, 0},
-                                      {"--listen", OPTION_TEXT, &cmd.listen, 0, 0},
-                                      {"--fail-on", OPTION_TEXT, &cmd.fail_on_text, 0, 0},
+    const struct option_row rows[] = {OPTION_TEXT("--key", &cmd.key),
+                                      OPTION_TEXT("--fence-key", &cmd.fence_key),
+                                      OPTION_TEXT("--redis", &cmd.redis),
+                                      OPTION_TEXT("--redis-server", &cmd.redis_server),
+                                      OPTION_TEXT("--listen", &cmd.listen),
+                                      OPTION_TEXT("--fail-on", &cmd.fail_on_text),
                                       OUTPUT_ROWS(cmd.output)};
     if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure) ||
         output_check(&cmd.output, NULL, &(struct inputs){argv + 1, operands, {NULL}}, &failure) ||
