@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +25,8 @@ void form_init(struct form_reader *reader, FILE *file, const char *path,
     *reader = (struct form_reader){.file = file,
                                    .path = path,
                                    .language = language,
-                                   .line = 1,
-                                   .column = 1,
-                                   .at_line = 1,
-                                   .at_column = 1,
+                                   .next = {1, 1},
+                                   .began = {1, 1},
                                    .look = NO_BYTE};
 }
 
@@ -52,20 +49,19 @@ static void skip_blanks(struct form_reader *reader)
 struct nest {
     struct open *open; /* FORM_DEPTH_MAX */
     int depth;
-    int discards;   /* so many values from here on are not wanted */
-    bool is_tagged; /* a tag stands before the next one that is */
-    bool repeats;   /* a map had that key before */
-    struct name_place {
-        int64_t line, column;
-    } name;       /* of the field in hand, of the outermost map */
-    json_t *made; /* the value, whole */
+    int discards;           /* so many values from here on are not wanted */
+    bool is_tagged;         /* a tag stands before the next one that is */
+    bool repeats;           /* a map had that key before */
+    struct form_place name; /* of the field in hand, of the outermost map */
+    json_t *made;           /* the value, whole */
 };
 
 static enum fail begin(struct form_reader *reader, struct nest *nest, bool is_map, int close,
                        struct failure *failure)
 {
     if (nest->depth == FORM_DEPTH_MAX)
-        return form_refuse_here(reader, failure, "values nested deeper than %d", FORM_DEPTH_MAX);
+        return form_refuse(reader, reader->next, failure, "values nested deeper than %d",
+                           FORM_DEPTH_MAX);
     (void)form_take(reader);
     struct open *open = &nest->open[nest->depth++];
     open->value = is_map ? json_object() : json_array();
@@ -123,13 +119,13 @@ static enum fail end(struct form_reader *reader, struct nest *nest, struct failu
 {
     int byte = form_peek(reader);
     if (nest->depth == 0 || nest->open[nest->depth - 1].close != byte)
-        return form_refuse_here(reader, failure, "'%c' closes nothing that is open", byte);
+        return form_refuse(reader, reader->next, failure, "'%c' closes nothing that is open", byte);
     if (nest->discards || nest->is_tagged)
-        return form_refuse_here(reader, failure, "a '#' without its value");
+        return form_refuse(reader, reader->next, failure, "a '#' without its value");
     struct open *open = &nest->open[nest->depth - 1];
     if (open->is_map && open->has_key)
-        return form_refuse_here(reader, failure, "a map with a key, '%.40s', that has no value",
-                                open->key);
+        return form_refuse(reader, reader->next, failure,
+                           "a map with a key, '%.40s', that has no value", open->key);
     (void)form_take(reader);
     nest->depth--;
     nest->discards = open->discards;
@@ -147,7 +143,7 @@ static enum fail symbolic(struct form_reader *reader, struct nest *nest, struct 
     if (form_take_token(reader, name, &size, failure))
         return failure->code;
     if (strcmp(name, "NaN") != 0 && strcmp(name, "Inf") != 0 && strcmp(name, "-Inf") != 0)
-        return form_refuse_here(reader, failure, "no value is called '##%.40s'", name);
+        return form_refuse(reader, reader->next, failure, "no value is called '##%.40s'", name);
     put(nest, json_real(0));
     return FAIL_NONE;
 }
@@ -168,7 +164,7 @@ static enum fail hash(struct form_reader *reader, struct nest *nest, struct fail
         return FAIL_NONE;
     }
     if (form_ends_token(form_peek(reader)))
-        return form_refuse_here(reader, failure, "a '#' without its value");
+        return form_refuse(reader, reader->next, failure, "a '#' without its value");
     nest->is_tagged |= !nest->discards;
     return form_take_token(reader, tag, &size, failure);
 }
@@ -180,14 +176,12 @@ static void note_place(struct form_reader *reader, struct nest *nest)
     if (nest->depth != 1 || !open->is_map || nest->discards)
         return;
     if (!open->has_key) {
-        nest->name = (struct name_place){.line = reader->line, .column = reader->column};
+        nest->name = reader->next;
     } else if (reader->fields_count < FORM_FIELDS_MAX) {
         struct form_field *field = &reader->fields[reader->fields_count++];
         snprintf(field->name, sizeof field->name, "%.15s", open->key);
-        field->line = nest->name.line;
-        field->column = nest->name.column;
-        field->value_line = reader->line;
-        field->value_column = reader->column;
+        field->place = nest->name;
+        field->value_place = reader->next;
     }
 }
 
@@ -196,7 +190,8 @@ static enum fail step(struct form_reader *reader, struct nest *nest, struct fail
     int byte = form_peek(reader);
     json_t *value = NULL;
     if (byte == EOF)
-        return form_refuse_here(reader, failure, "the file ends within a value: it was cut off");
+        return form_refuse(reader, reader->next, failure,
+                           "the file ends within a value: it was cut off");
     if (form_is_full(reader))
         return form_refuse_length(reader, failure);
     note_place(reader, nest);
@@ -221,9 +216,9 @@ static enum fail repeated(struct form_reader *reader, const struct nest *nest,
                           struct failure *failure)
 {
     const char *key = nest->open[nest->depth - 1].key;
-    return nest->depth == 1
-               ? form_refuses_name(reader, key, failure, "'%.40s' twice: a map has a key once", key)
-               : form_refuse_here(reader, failure, "'%.40s' twice: a map has a key once", key);
+    const struct form_place place =
+        nest->depth == 1 ? form_place_of_name(reader, key) : reader->next;
+    return form_refuse(reader, place, failure, "'%.40s' twice: a map has a key once", key);
 }
 
 static enum fail take_value(struct form_reader *reader, json_t **value, struct failure *failure)
@@ -231,8 +226,7 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
     struct open open[FORM_DEPTH_MAX];
     struct nest nest = {.open = open};
     enum fail fail = FAIL_NONE;
-    reader->at_line = reader->line;
-    reader->at_column = reader->column;
+    reader->began = reader->next;
     reader->bytes = 0;
     reader->fields_count = 0;
     while (!fail && !nest.made) {
@@ -266,20 +260,20 @@ enum fail form_next(struct form_reader *reader, json_t **value, struct failure *
         reader->is_within = true;
         skip_blanks(reader);
     }
-    reader->at_line = reader->line;
-    reader->at_column = reader->column;
+    reader->began = reader->next;
     if (reader->is_within && (form_peek(reader) == ']' || form_peek(reader) == ')')) {
         (void)form_take(reader);
         skip_blanks(reader);
         if (form_peek(reader) != EOF)
-            return form_refuse_here(reader, failure, "something stands behind the end");
+            return form_refuse(reader, reader->next, failure, "something stands behind the end");
         return FAIL_NONE;
     }
     if (form_peek(reader) == EOF && ferror(reader->file))
         return failure_set(failure, FAIL_INPUT, "%.600s: cannot be read: %s", reader->path,
                            strerror(errno));
     if (form_peek(reader) == EOF && reader->is_within)
-        return form_refuse_here(reader, failure, "the file ends within its list: it was cut off");
+        return form_refuse(reader, reader->next, failure,
+                           "the file ends within its list: it was cut off");
     if (form_peek(reader) == EOF)
         return FAIL_NONE;
     return take_value(reader, value, failure);

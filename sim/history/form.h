@@ -12,7 +12,6 @@
 #include "base/limits.h"
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,11 +20,15 @@ enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = HISTORY_LINE_MAX };
 
 enum form_language { FORM_EDN, FORM_JSON };
 
+/* Both from 1. */
+struct form_place {
+    int64_t line, column;
+};
+
 /* Where a field of the value in hand stands, where that is a map. */
 struct form_field {
     char name[16]; /* cut off where it is longer */
-    int64_t line, column;
-    int64_t value_line, value_column;
+    struct form_place place, value_place;
 };
 enum { FORM_FIELDS_MAX = 32 }; /* of further ones the place is not known */
 
@@ -33,11 +36,11 @@ struct form_reader {
     FILE *file;       /* borrowed */
     const char *path; /* borrowed */
     enum form_language language;
-    int64_t line, column;       /* of the byte that is read next, from 1 */
-    int64_t at_line, at_column; /* where the value in hand began */
-    int64_t bytes;              /* of it */
-    int look;                   /* a byte that was read too much; EOF - 1: none */
-    bool has_begun, is_within;  /* the list that holds the values */
+    struct form_place next;    /* of the byte that is read next */
+    struct form_place began;   /* where the value in hand did */
+    int64_t bytes;             /* of it */
+    int look;                  /* a byte that was read too much; EOF - 1: none */
+    bool has_begun, is_within; /* the list that holds the values */
     struct form_field fields[FORM_FIELDS_MAX];
     int fields_count;
 };
@@ -50,18 +53,13 @@ void form_init(struct form_reader *reader, FILE *file, const char *path,
 enum fail form_next(struct form_reader *reader, json_t **value, struct failure *failure);
 
 /* FAIL_INPUT with that place. */
-enum fail form_refuse(const struct form_reader *reader, int64_t line, int64_t column,
-                      struct failure *failure, const char *format, va_list values);
-/* FAIL_INPUT with the place where the value in hand began. */
-enum fail form_refuses(const struct form_reader *reader, struct failure *failure,
-                       const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same with the place of what that field is, or of its name; of the value, where it has no such
- * field. */
-enum fail form_refuses_field(const struct form_reader *reader, const char *name,
-                             struct failure *failure, const char *format, ...)
+enum fail form_refuse(const struct form_reader *reader, struct form_place place,
+                      struct failure *failure, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-enum fail form_refuses_name(const struct form_reader *reader, const char *name,
-                            struct failure *failure, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+
+/* Where what that field of the value in hand is stands, or its name; the last one of that name: it
+ * is the one that is too many. Where it has no such field, where the value began. */
+struct form_place form_place_of_value(const struct form_reader *reader, const char *field);
+struct form_place form_place_of_name(const struct form_reader *reader, const char *field);
 
 #endif

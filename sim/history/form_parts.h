@@ -9,10 +9,6 @@
 
 enum { NO_BYTE = EOF - 1, TOKEN_MAX = FORM_BYTES_MAX + 16 };
 
-/* FAIL_INPUT at the byte that is read next. */
-enum fail form_refuse_here(const struct form_reader *reader, struct failure *failure,
-                           const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 /* FAIL_INPUT: with another byte the value in hand is longer than one may be. */
 enum fail form_refuse_length(const struct form_reader *reader, struct failure *failure);
 
@@ -40,10 +36,10 @@ static inline int form_take(struct form_reader *reader)
     int byte = form_peek(reader);
     reader->look = NO_BYTE;
     reader->bytes++;
-    reader->column++;
+    reader->next.column++;
     if (byte == '\n') {
-        reader->line++;
-        reader->column = 1;
+        reader->next.line++;
+        reader->next.column = 1;
     }
     return byte;
 }

@@ -15,7 +15,7 @@ static enum fail take_code(struct form_reader *reader, unsigned *code, struct fa
         const char *digits = "0123456789abcdef0123456789ABCDEF";
         const char *place = digit > 0 ? strchr(digits, digit) : NULL;
         if (!place)
-            return form_refuse_here(reader, failure, "\\u wants four hexadecimal digits");
+            return form_refuse(reader, reader->next, failure, "\\u wants four hexadecimal digits");
         (void)form_take(reader);
         *code = *code << 4 | (unsigned)((place - digits) % 16);
     }
@@ -65,7 +65,7 @@ static enum fail take_escape(struct form_reader *reader, char *bytes, size_t *si
     const char *at = byte > 0 ? strchr(names, byte) : NULL;
     unsigned code = 0;
     if (!at && byte != 'u')
-        return form_refuse_here(reader, failure, "no such escape in a text");
+        return form_refuse(reader, reader->next, failure, "no such escape in a text");
     (void)form_take(reader);
     if (at) {
         bytes[(*size)++] = meant[at - names];
@@ -84,7 +84,8 @@ static enum fail take_text(struct form_reader *reader, char *bytes, size_t *size
     *size = 0;
     while ((byte = form_peek(reader)) != '"') {
         if (byte == EOF)
-            return form_refuse_here(reader, failure, "the file ends within a text: it was cut off");
+            return form_refuse(reader, reader->next, failure,
+                               "the file ends within a text: it was cut off");
         if (form_is_full(reader))
             return form_refuse_length(reader, failure);
         (void)form_take(reader);
@@ -112,7 +113,8 @@ enum fail form_take_token(struct form_reader *reader, char *bytes, size_t *size,
     }
     bytes[*size] = '\0';
     if (*size == 0)
-        return form_refuse_here(reader, failure, "no value begins with byte %d", form_peek(reader));
+        return form_refuse(reader, reader->next, failure, "no value begins with byte %d",
+                           form_peek(reader));
     return FAIL_NONE;
 }
 
@@ -120,20 +122,8 @@ enum fail form_take_token(struct form_reader *reader, char *bytes, size_t *size,
 struct written {
     char bytes[TOKEN_MAX];
     size_t size;
-    int64_t line, column;
+    struct form_place place;
 };
-
-__attribute__((format(printf, 4, 5))) static enum fail refuse_word(const struct form_reader *reader,
-                                                                   const struct written *word,
-                                                                   struct failure *failure,
-                                                                   const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    enum fail fail = form_refuse(reader, word->line, word->column, failure, format, values);
-    va_end(values);
-    return fail;
-}
 
 static bool is_number(const char *bytes)
 {
@@ -183,7 +173,7 @@ static enum fail number(const struct form_reader *reader, struct written *word, 
     const bool is_real = read_real(bytes, &real) || (is_edn && read_ratio(bytes, &real));
     *last = suffix;
     if (!is_real)
-        return refuse_word(reader, word, failure, "'%.40s' is no number", bytes);
+        return form_refuse(reader, word->place, failure, "'%.40s' is no number", bytes);
     *value = json_real(real);
     return FAIL_NONE;
 }
@@ -205,7 +195,7 @@ static enum fail read_word(const struct form_reader *reader, struct written *wor
     else if (!strcmp(bytes, "true") || !strcmp(bytes, "false"))
         *value = json_boolean(bytes[0] == 't');
     else if (reader->language == FORM_JSON)
-        return refuse_word(reader, word, failure, "'%.40s' is no JSON", bytes);
+        return form_refuse(reader, word->place, failure, "'%.40s' is no JSON", bytes);
     else
         *value = text_of(bytes + (*bytes == ':'), word->size - (*bytes == ':'));
     return FAIL_NONE;
@@ -215,7 +205,8 @@ static enum fail read_word(const struct form_reader *reader, struct written *wor
 static enum fail take_character(struct form_reader *reader, json_t **value, struct failure *failure)
 {
     if (form_peek(reader) == EOF)
-        return form_refuse_here(reader, failure, "the file ends within a value: it was cut off");
+        return form_refuse(reader, reader->next, failure,
+                           "the file ends within a value: it was cut off");
     const char byte = (char)form_take(reader);
     *value = text_of(&byte, 1);
     while (!form_ends_token(form_peek(reader)))
@@ -227,8 +218,7 @@ enum fail form_take_scalar(struct form_reader *reader, json_t **value, struct fa
 {
     struct written word;
     enum fail fail;
-    word.line = reader->line;
-    word.column = reader->column;
+    word.place = reader->next;
     if (form_peek(reader) == '"') {
         (void)form_take(reader);
         fail = take_text(reader, word.bytes, &word.size, failure);

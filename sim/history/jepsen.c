@@ -72,7 +72,8 @@ static enum fail find_lock(struct jepsen_reader *reader, const char *key, int *l
     if (*lock >= 0)
         return FAIL_NONE;
     if (reader->locks_count == LOCKS_MAX)
-        return form_refuses(&reader->form, failure, "more than %d locks", LOCKS_MAX);
+        return form_refuse(&reader->form, reader->form.began, failure, "more than %d locks",
+                           LOCKS_MAX);
     if (reader->locks_count == reader->locks_size) {
         reader->locks_size = reader->locks_size ? 2 * reader->locks_size : FIRST_SLOTS;
         reader->locks =
@@ -99,7 +100,8 @@ static enum fail take_place(struct jepsen_reader *reader, int *place, struct fai
     if (reader->left_count > 0 && reader->clients_count >= apart)
         return *place = reader->left[--reader->left_count], FAIL_NONE;
     if (reader->clients_count == CLIENTS_MAX)
-        return form_refuses(&reader->form, failure, "more than %d processes at once", CLIENTS_MAX);
+        return form_refuse(&reader->form, reader->form.began, failure,
+                           "more than %d processes at once", CLIENTS_MAX);
     if (reader->clients_count == reader->clients_size) {
         reader->clients_size = reader->clients_size ? 2 * reader->clients_size : FIRST_SLOTS;
         size_t size = (size_t)reader->clients_size;
@@ -127,10 +129,10 @@ static enum fail check_process(struct jepsen_reader *reader, int64_t process,
     int64_t before;
     snprintf(name, sizeof name, "%" PRId64, process);
     if (number_of(reader->over, name) >= 0)
-        return form_refuses(&reader->form, failure,
-                            "process %s has ended in :info, and is not heard of again: whoever "
-                            "goes on has another number",
-                            name);
+        return form_refuse(&reader->form, reader->form.began, failure,
+                           "process %s has ended in :info, and is not heard of again: whoever "
+                           "goes on has another number",
+                           name);
     if (!reader->is_first_pass)
         return FAIL_NONE;
     jepsen_threads_begin(&reader->threads, process);
@@ -140,10 +142,10 @@ static enum fail check_process(struct jepsen_reader *reader, int64_t process,
     snprintf(name, sizeof name, "%" PRId64, before);
     return number_of(reader->over, name) >= 0
                ? FAIL_NONE
-               : form_refuses(&reader->form, failure,
-                              "process %" PRId64 " follows process %s, where %" PRId64
-                              " run at once, and that one has not ended in :info",
-                              process, name, reader->threads.concurrency);
+               : form_refuse(&reader->form, reader->form.began, failure,
+                             "process %" PRId64 " follows process %s, where %" PRId64
+                             " run at once, and that one has not ended in :info",
+                             process, name, reader->threads.concurrency);
 }
 
 /* The one of that process at that lock. */
@@ -272,9 +274,9 @@ static enum fail invoke(struct jepsen_reader *reader, int number, const struct j
 {
     struct jepsen_client *client = &reader->clients[number];
     if (client->is_open)
-        return form_refuses(&reader->form, failure,
-                            "process %" PRId64 " begins an operation within another one",
-                            op->process);
+        return form_refuse(&reader->form, reader->form.began, failure,
+                           "process %" PRId64 " begins an operation within another one",
+                           op->process);
     client->is_open = true;
     client->op = op->op;
     client->invoked = reader->invocations++;
@@ -299,9 +301,9 @@ static enum fail complete(struct jepsen_reader *reader, int number, const struct
 {
     struct jepsen_client *client = &reader->clients[number];
     if (!client->is_open || client->op != op->op)
-        return form_refuses(&reader->form, failure,
-                            "process %" PRId64 " ends an operation that it has not begun",
-                            op->process);
+        return form_refuse(&reader->form, reader->form.began, failure,
+                           "process %" PRId64 " ends an operation that it has not begun",
+                           op->process);
     client->is_open = false;
     const bool did_not_happen =
         reader->options.is_judged && (!reader->options.reads_misses || op->was_not_done);
@@ -352,8 +354,8 @@ static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *o
         event->result = result_of(reader, op);
     if (op->type == TYPE_OK && op->op == OP_ACQUIRE && reader->options.model == MODEL_FENCED) {
         if (op->has_other_value)
-            return form_refuses_field(&reader->form, "value", failure,
-                                      "a fencing token is a whole number");
+            return form_refuse(&reader->form, form_place_of_value(&reader->form, "value"), failure,
+                               "a fencing token is a whole number");
         event->has_fence = op->has_fence;
         event->fence = op->fence;
     }
@@ -441,7 +443,8 @@ enum fail jepsen_reader_new(struct jepsen_reader **reader, FILE *file, const cha
     while (!fail && !is_end)
         fail = jepsen_reader_next(made, &event, &is_end, failure);
     if (!fail && made->events == 0)
-        fail = form_refuses(&made->form, failure, "there is no operation of a process in it");
+        fail = form_refuse(&made->form, made->form.began, failure,
+                           "there is no operation of a process in it");
     if (!fail && fseek(file, 0, SEEK_SET))
         fail = failure_set(failure, FAIL_INPUT, "%.600s: cannot be read twice", path);
     if (fail) {

@@ -27,14 +27,14 @@ static enum fail read_type(struct jepsen_ops *ops, const json_t *form, struct je
     char suggestion[SUGGEST_BYTES];
     const char *type = json_string_value(json_object_get(form, "type"));
     if (!type)
-        return form_refuses_field(ops->form, "type", failure,
-                                  "an operation wants ':type': invoke, ok, fail or info");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "type"), failure,
+                           "an operation wants ':type': invoke, ok, fail or info");
     if (names_read(NAMES_FIND(types, type), &op->type))
         return FAIL_NONE;
     const char *nearest = suggest_nearest(type, types, TYPE_COUNT);
-    return form_refuses_field(
-        ops->form, "type", failure, "no operation is of ':type' '%.40s'%s", type,
-        suggest_words(nearest, "; it is invoke, ok, fail or info", suggestion));
+    return form_refuse(ops->form, form_place_of_value(ops->form, "type"), failure,
+                       "no operation is of ':type' '%.40s'%s", type,
+                       suggest_words(nearest, "; it is invoke, ok, fail or info", suggestion));
 }
 
 static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
@@ -43,8 +43,8 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
     char suggestion[SUGGEST_BYTES];
     const char *names[FUNCTIONS], *name = json_string_value(json_object_get(form, "f"));
     if (!name)
-        return form_refuses_field(ops->form, "f", failure,
-                                  "an operation wants ':f', such as acquire, release or renew");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "f"), failure,
+                           "an operation wants ':f', such as acquire, release or renew");
     for (int i = 0; i < FUNCTIONS; i++) {
         names[i] = functions[i].name;
         if (!strcmp(name, names[i])) {
@@ -53,9 +53,9 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
         }
     }
     const char *nearest = suggest_nearest(name, names, FUNCTIONS);
-    return form_refuses_field(
-        ops->form, "f", failure, "a lock has no ':f' '%.40s'%s", name,
-        suggest_words(nearest, "; it has acquire, release and renew", suggestion));
+    return form_refuse(ops->form, form_place_of_value(ops->form, "f"), failure,
+                       "a lock has no ':f' '%.40s'%s", name,
+                       suggest_words(nearest, "; it has acquire, release and renew", suggestion));
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)
@@ -80,11 +80,11 @@ static enum fail check_names(struct jepsen_ops *ops, const json_t *map, const ch
             continue;
         const char *meant = suggest_slip(name, names, count);
         if (meant && within)
-            return form_refuses_field(ops->form, within, failure,
-                                      "%s ':%.40s'; did you mean ':%s'?", what, name, meant);
+            return form_refuse(ops->form, form_place_of_value(ops->form, within), failure,
+                               "%s ':%.40s'; did you mean ':%s'?", what, name, meant);
         if (meant)
-            return form_refuses_name(ops->form, name, failure, "%s ':%.40s'; did you mean ':%s'?",
-                                     what, name, meant);
+            return form_refuse(ops->form, form_place_of_name(ops->form, name), failure,
+                               "%s ':%.40s'; did you mean ':%s'?", what, name, meant);
     }
     return FAIL_NONE;
 }
@@ -97,10 +97,10 @@ static enum fail note_kind(struct jepsen_ops *ops, enum key_kind kind, const cha
     ops->kinds |= 1u << kind;
     if (kind == KEY_TEXT || (ops->kinds & both) != both)
         return FAIL_NONE;
-    return form_refuses_field(
-        ops->form, "value", failure,
-        "the key %s is a %s here, where keys were %s: they would be taken for one", key,
-        kind == KEY_NUMBER ? "number" : "text", kind == KEY_NUMBER ? "texts of digits" : "numbers");
+    return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
+                       "the key %s is a %s here, where keys were %s: they would be taken for one",
+                       key, kind == KEY_NUMBER ? "number" : "text",
+                       kind == KEY_NUMBER ? "texts of digits" : "numbers");
 }
 
 static bool is_text(const json_t *value)
@@ -124,14 +124,14 @@ static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key
         return note_kind(ops, KEY_NUMBER, key, failure);
     }
     if (!json_is_string(value))
-        return form_refuses_field(ops->form, "value", failure,
-                                  "the key of a lock is a text or a whole number");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
+                           "the key of a lock is a text or a whole number");
     if (json_string_length(value) >= JEPSEN_KEY_BYTES)
-        return form_refuses_field(ops->form, "value", failure,
-                                  "the key of a lock has at most %d bytes", JEPSEN_KEY_BYTES - 1);
+        return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
+                           "the key of a lock has at most %d bytes", JEPSEN_KEY_BYTES - 1);
     if (!is_text(value))
-        return form_refuses_field(ops->form, "value", failure,
-                                  "the key of a lock is UTF-8, and has no NUL byte in it");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
+                           "the key of a lock is UTF-8, and has no NUL byte in it");
     snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
     const char *digits = key + (*key == '-');
     const bool is_digits = *digits && strspn(digits, "0123456789") == strlen(digits);
@@ -146,15 +146,15 @@ static enum fail check_key(struct jepsen_ops *ops, const char *key, struct failu
     const bool is_mixed = ops->count > 1 && names_a_lock != ops->names_a_lock;
     ops->names_a_lock = names_a_lock;
     if (is_mixed && names_a_lock)
-        return form_refuses_field(ops->form, "value", failure,
-                                  "':value' names the lock %s, and those before name none: [KEY "
-                                  "VALUE] is a lock and its value; a fence that stands beside "
-                                  "something else is {:fence N}",
-                                  key);
+        return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
+                           "':value' names the lock %s, and those before name none: [KEY "
+                           "VALUE] is a lock and its value; a fence that stands beside "
+                           "something else is {:fence N}",
+                           key);
     if (is_mixed)
-        return form_refuses_field(ops->form, "value", failure,
-                                  "':value' names no lock, and those before name theirs: [KEY "
-                                  "VALUE], also where VALUE is nil");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
+                           "':value' names no lock, and those before name theirs: [KEY "
+                           "VALUE], also where VALUE is nil");
     return FAIL_NONE;
 }
 
@@ -186,27 +186,26 @@ static enum fail check_time(struct jepsen_ops *ops, const json_t *time, struct f
 {
     const char *unit = time_unit_name(ops->unit);
     if (!time && ops->wants_time)
-        return form_refuses(ops->form, failure,
-                            "an operation wants ':time' (%s), where there is a lease", unit);
+        return form_refuse(ops->form, ops->form->began, failure,
+                           "an operation wants ':time' (%s), where there is a lease", unit);
     if (ops->count > 1 && !time != !ops->has_time)
-        return form_refuses_field(ops->form, "time", failure,
-                                  time ? "a ':time', and the operations before have none"
-                                       : "an operation wants ':time', as those before have it");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
+                           time ? "a ':time', and the operations before have none"
+                                : "an operation wants ':time', as those before have it");
     ops->has_time = time != NULL;
     if (!time)
         return FAIL_NONE;
     if (!json_is_integer(time))
-        return form_refuses_field(ops->form, "time", failure,
-                                  "':time' wants a whole number (%s; see --time-unit)", unit);
+        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
+                           "':time' wants a whole number (%s; see --time-unit)", unit);
     if (json_integer_value(time) < 0)
-        return form_refuses_field(ops->form, "time", failure,
-                                  "':time' is %" JSON_INTEGER_FORMAT " %s: it counts from 0",
-                                  json_integer_value(time), unit);
+        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
+                           "':time' is %" JSON_INTEGER_FORMAT " %s: it counts from 0",
+                           json_integer_value(time), unit);
     if (json_integer_value(time) / 1000 > HISTORY_LONGEST_US / time_unit_ns(ops->unit))
-        return form_refuses_field(ops->form, "time", failure,
-                                  "':time' is %" JSON_INTEGER_FORMAT " %s; it goes to %" PRId64
-                                  " us",
-                                  json_integer_value(time), unit, (int64_t)HISTORY_LONGEST_US);
+        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
+                           "':time' is %" JSON_INTEGER_FORMAT " %s; it goes to %" PRId64 " us",
+                           json_integer_value(time), unit, (int64_t)HISTORY_LONGEST_US);
     return FAIL_NONE;
 }
 
@@ -220,10 +219,10 @@ static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct je
         time ? json_integer_value(time) * time_unit_ns(ops->unit) : ops->count * 1000;
     op->time_us = time_ns / 1000;
     if (time_ns < ops->last_ns)
-        return form_refuses_field(ops->form, "time", failure,
-                                  "':time' is %" PRId64 " ns, earlier than %" PRId64
-                                  " ns of the operation before: time runs forwards",
-                                  time_ns, ops->last_ns);
+        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
+                           "':time' is %" PRId64 " ns, earlier than %" PRId64
+                           " ns of the operation before: time runs forwards",
+                           time_ns, ops->last_ns);
     if (ops->count == 1)
         ops->first_ns = time_ns;
     ops->last_ns = time_ns;
@@ -237,15 +236,15 @@ enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jeps
     const json_t *process = json_object_get(form, "process");
     *op = (struct jepsen_op){.is_nemesis = json_is_string(process)};
     if (!json_is_object(form))
-        return form_refuses(ops->form, failure, "an operation is a map");
+        return form_refuse(ops->form, ops->form->began, failure, "an operation is a map");
     if (op->is_nemesis)
         return FAIL_NONE;
     if (check_names(ops, form, NULL, "an operation has no field", names,
                     sizeof names / sizeof *names, failure))
         return failure->code;
     if (!json_is_integer(process) || json_integer_value(process) < 0)
-        return form_refuses_field(ops->form, "process", failure,
-                                  "an operation wants ':process', a number from 0 or :nemesis");
+        return form_refuse(ops->form, form_place_of_value(ops->form, "process"), failure,
+                           "an operation wants ':process', a number from 0 or :nemesis");
     op->process = json_integer_value(process);
     ops->count++;
     if (read_type(ops, form, op, failure) || read_function(ops, form, op, failure) ||
