@@ -56,6 +56,22 @@ static inline void search(struct worker_asked *asked, const struct explore_optio
     run(options, outcome);
 }
 
+/* How a search of it fails, of which so many of a hundred answers are asked for again; code
+ * FAIL_NONE: it does not. */
+static inline struct failure search_failure(struct worker_asked *asked,
+                                            const struct explore_options *own, int again)
+{
+    struct explore_options options;
+    struct explore_outcome outcome;
+    search(asked, own, &options, &outcome);
+    if (again > 0 && !asking_failure(asked->asking)->code)
+        assert_true(asking_audit(asked->asking, again, 0));
+    const struct failure failure = *asking_failure(asked->asking);
+    explore_outcome_free(&outcome);
+    asking_free(asked->asking);
+    return failure;
+}
+
 /* Of a hundred answers so many are asked for again, in fresh processes; all where PICKLOCK_LONG is
  * set, and where only samples are wanted fewer, but some. */
 static inline int share_again(int percent)

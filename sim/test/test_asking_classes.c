@@ -109,25 +109,20 @@ static void a_model_is_learned_on_each_way(void **state)
     explore_outcome_free(&whole);
 }
 
-/* What was found when a server restarts, in a model that so many ways have learned; "": nothing. */
-static void learn_through_a_restart(const char *as, int ways, char *why, size_t size)
+/* When a server restarts, in a model that so many ways have learned. */
+static struct failure failure_through_a_restart(const char *as, int ways)
 {
     struct worker_asked asked;
-    struct explore_options options;
-    struct explore_outcome outcome;
     const struct explore_options own = options_of("redlock", FAULT_RESTART);
     ask_as(&asked, "quorum_worker", as, 3, true, ways);
-    search(&asked, &own, &options, &outcome);
-    (void)snprintf(why, size, "%s", asking_failure(asked.asking)->text);
-    explore_outcome_free(&outcome);
-    asking_free(asked.asking);
+    return search_failure(&asked, &own, 0);
 }
 
 static void who_minds_which_idle_connection_is_told(void **state)
 {
-    char why[sizeof((struct failure *)0)->text];
+    const struct failure failure = failure_through_a_restart("trusting", LEARNED_WITH_CUTS);
+    const char *why = failure.text;
     (void)state;
-    learn_through_a_restart("trusting", LEARNED_WITH_CUTS, why, sizeof why);
     assert_non_null(strstr(why, "its idle connection breaks (server "));
     assert_non_null(strstr(why, "\" the worker minds that its idle connection broke: it sends "));
     assert_non_null(strstr(why, ", where it else sends EVAL"));
@@ -137,14 +132,11 @@ static void who_minds_which_idle_connection_is_told(void **state)
  * answer; where all had, it does not. Only the ways that break connections keep the two apart. */
 static void idle_connections_break_on_ways_of_their_own(void **state)
 {
-    char why[sizeof((struct failure *)0)->text];
     (void)state;
-    if (getenv("PICKLOCK_LONG")) {
-        learn_through_a_restart("wary", LEARNED_WAYS, why, sizeof why);
-        assert_string_equal(why, ""); /* without these ways nobody sees it */
-    }
-    learn_through_a_restart("wary", LEARNED_WITH_CUTS, why, sizeof why);
-    assert_non_null(strstr(why, "minds that its idle connection broke"));
+    if (getenv("PICKLOCK_LONG")) /* without these ways nobody sees it */
+        assert_string_equal(failure_through_a_restart("wary", LEARNED_WAYS).text, "");
+    assert_non_null(strstr(failure_through_a_restart("wary", LEARNED_WITH_CUTS).text,
+                           "minds that its idle connection broke"));
 }
 
 static void a_model_that_is_not_the_worker_is_found_out(void **state)

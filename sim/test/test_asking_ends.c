@@ -70,41 +70,32 @@ static void whatever_it_minds_it_comes_to_the_same(void **state)
     }
 }
 
-/* How it fails, with so many rounds; "": it does not. */
-static void failure_of(const char *as, int fault, int rounds, char *why, size_t size)
+static struct failure failure_with(const char *as, int fault, int rounds)
 {
     struct worker_asked asked;
-    struct explore_options options;
-    struct explore_outcome outcome;
     struct explore_options own = bounds_of(fault);
     own.rounds = rounds;
     ask_for(&asked, "trailing_worker", as, 1);
-    search(&asked, &own, &options, &outcome);
-    if (!asking_failure(asked.asking)->code)
-        assert_true(asking_audit(asked.asking, 5, 0));
-    (void)snprintf(why, size, "%s", asking_failure(asked.asking)->text);
-    explore_outcome_free(&outcome);
-    asking_free(asked.asking);
+    return search_failure(&asked, &own, 5);
 }
 
 /* None of the ways on which they are compared has a release that finds nothing. */
 static void what_only_another_way_shows_is_found_out(void **state)
 {
-    char why[sizeof((struct failure *)0)->text];
+    const struct failure failure = failure_with("sly", FAULT_EVICT, 2);
     (void)state;
-    failure_of("sly", FAULT_EVICT, 2, why, sizeof why);
-    if (!strstr(why, "what it does behind one attempt was taken for what it does behind another"))
-        fail_msg("\"%s\"", why);
+    if (!strstr(failure.text,
+                "what it does behind one attempt was taken for what it does behind another"))
+        fail_msg("\"%s\"", failure.text);
 }
 
 /* Nothing is asked of who makes no attempt any more; who was refused does, for nothing. */
 static void who_is_refused_tries_again_without_an_attempt_left(void **state)
 {
-    char why[sizeof((struct failure *)0)->text];
+    const struct failure failure = failure_with("growing", FAULT_STALL, 1);
     (void)state;
-    failure_of("growing", FAULT_STALL, 1, why, sizeof why);
-    if (!strstr(why, "it does not close"))
-        fail_msg("\"%s\"", why);
+    if (!strstr(failure.text, "it does not close"))
+        fail_msg("\"%s\"", failure.text);
 }
 
 int main(void)
