@@ -19,6 +19,7 @@ import threading
 import time
 
 import pytest
+from pages import has_browser, make_browser
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
@@ -212,22 +213,20 @@ def verdicts(row):
     return {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
 
 
-def has_browser():
-    return bool(shutil.which("chromium") and shutil.which("chromedriver"))
-
-
-# The suite runs in several processes (Makefile). What a module prepares for all of its tests is prepared once: they stay together.
-TOGETHER = ("test_matrix", "test_spin", "test_shards", "test_page", "test_model", "test_output", "test_proxy_bytes")
+# The suite runs in several processes (Makefile). What is prepared for all tests of these modules is prepared once: they stay together.
+TOGETHER = (["test_matrix"], ["test_spin"], ["test_shards"], ["test_page", "test_page_explored", "test_page_plots"], ["test_model"], ["test_output"],
+            ["test_proxy_bytes"])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """What lasts longest first: modules that stay together, then the C unit tests. Before xdist, which reads the marks."""
-    order = [*TOGETHER, "test_units"]
+    groups = {module: group[0] for group in TOGETHER for module in group}
+    order = [*groups, "test_units"]
     items.sort(key=lambda item: order.index(item.module.__name__) if item.module.__name__ in order else len(order))
     for item in items:
-        if item.module.__name__ in TOGETHER:
-            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+        if item.module.__name__ in groups:
+            item.add_marker(pytest.mark.xdist_group(groups[item.module.__name__]))
 
 
 # --- the folders that the tests of the reports read ---
@@ -261,6 +260,30 @@ def explored(tmp_path_factory):
               "--fault", "none,stall,slow-work,crash", "--states", "4000", "--fail-on", "bug", "--out", out)
     assert ran.status == 1, ran
     return out / "latest"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    driver = make_browser()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def without_scripts():
+    """A browser that runs none."""
+    driver = make_browser(scripts=False)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser, sample):
+    browser.get("about:blank")
+    browser.get_log("performance")
+    browser.get_log("browser")
+    browser.get((sample / "index.html").as_uri())
+    return browser
 
 
 # --- servers of the tests' own ---

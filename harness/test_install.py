@@ -8,7 +8,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PICKLOCK, ROOT, has_browser, run
+from conftest import BUILD, PICKLOCK, ROOT, run
+from pages import has_browser
 
 COMMANDS = re.findall(r"^  ([a-z]+) ", run("--help").out, re.MULTILINE)
 

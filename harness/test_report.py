@@ -1,4 +1,4 @@
-"""Reports against their schemas, and as their readers read them; the page has its own tests, in test_page.py.
+"""Reports against their schemas, and as their readers read them; the page has its own tests, in test_page*.py.
 
 The sample is written by the C test of the reports and has every kind of row, hostile texts among them; a real run is
 read the same way.
