@@ -191,6 +191,12 @@ void proxy_link_speak(struct proxy_link *link)
     flow_run(&link->to_client);
 }
 
+bool proxy_link_is_stuck(const struct proxy_link *link)
+{
+    return link->to_client.ending != NOT_ENDED ||
+           (link->server.is_connected && !link->to_client.is_reading);
+}
+
 bool proxy_link_is_left(const struct proxy_link *link)
 {
     return link->client.has_ended;

@@ -183,6 +183,8 @@ void proxy_link_room(struct proxy_link *link, enum proxy_stream stream, bool has
 void proxy_link_silence(struct proxy_link *link);
 /* Ends the silence; not a byte was lost. */
 void proxy_link_speak(struct proxy_link *link);
+/* Can no reply come over it now? Its server has ended, or its client takes no more of them. */
+bool proxy_link_is_stuck(const struct proxy_link *link);
 /* Has its client ended it, from its side? What is held on it, nobody waits for any more. */
 bool proxy_link_is_left(const struct proxy_link *link);
 

@@ -13,7 +13,6 @@
 /* A holder that has not come back so long after its lock was gone did not hold it then. */
 enum {
     PATIENCE_US = 5000000,
-    EXPIRY_US = 2000,
 };
 
 /* --- holders that come back, or do not --- */
@@ -53,21 +52,11 @@ static void ask_others(struct telling *it, int winner)
 
 /* --- what it was --- */
 
-static bool has_word(const struct request_words *words, const char *word)
+/* It is left as it was seen behind the command. */
+static void leave_key(struct telling *it)
 {
-    for (int i = 1; i < words->count; i++)
-        if (words_is(words, i, word))
-            return true;
-    return false;
-}
-
-/* Does it make the key only where there is none, for all that its name says? */
-static bool is_grant_like(const struct telling *it)
-{
-    const char *name = it->seen->name;
-    return kind_is_script(name) || strcmp(name, "EXEC") == 0 || strcmp(name, "SETNX") == 0 ||
-           strcmp(name, "HSETNX") == 0 || strcmp(name, "MSETNX") == 0 ||
-           (strcmp(name, "SET") == 0 && has_word(it->seen->words, "NX"));
+    keys_leave(&it->watching->keys, it->key, it->seen->behind, it->seen->looked_us,
+               watching_now_us(it->watching));
 }
 
 static void begin_attempt(struct telling *it, int number)
@@ -115,7 +104,7 @@ static int asks_with(const struct telling *it)
         at = it->seen->words->count < 2
                  ? 0
                  : scripts_token_at(&it->watching->scripts, script_text(it, text));
-    else if (!is_grant_like(it))
+    else if (!tell_is_grant_like(it))
         return 0;
     return at < it->seen->words->count ? at : 0;
 }
@@ -141,7 +130,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     it->key->token_at = 0;
     if (kind_is_script(seen->name))
         holder_granted_by(watching, seen->words, seen->key, seen->behind->value);
-    key_is_left(it->key, it->seen->looked_us, it->seen->behind);
+    leave_key(it);
 }
 
 /* Takes words. */
@@ -255,13 +244,13 @@ static void extended(struct telling *it, enum did did)
     struct watched_run *watching = it->watching;
     const int named = holder_named(watching, it->seen->words, it->seen->key);
     if (named != it->key->owner && extended_when_refused(it, did)) {
-        key_is_left(it->key, it->seen->looked_us, it->seen->behind);
+        leave_key(it);
         return;
     }
     struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
     if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);
-    key_is_left(it->key, it->seen->looked_us, it->seen->behind);
+    leave_key(it);
     tell_effects(it, did, OP_EXTEND);
     const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
     if (author.holder == it->key->owner && is_in_doubt(it, &author))
@@ -284,7 +273,8 @@ static bool is_blind_write(const struct telling *it)
     const char *name = it->seen->name;
     if (strcmp(name, "EXEC") == 0)
         return !it->seen->is_guarded && holder_overwrites(it->seen->words, it->key->name);
-    return !kind_is_script(name) && !(strcmp(name, "SET") == 0 && has_word(it->seen->words, "XX"));
+    return !kind_is_script(name) &&
+           !(strcmp(name, "SET") == 0 && words_have(it->seen->words, "XX"));
 }
 
 /* Is it the owner that writes its own key anew, for all that can be proved? */
@@ -317,7 +307,7 @@ static void rewritten(struct telling *it)
     tell_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
     effect->has_new = value_number(behind->value, &effect->new_value);
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
-    key_is_left(it->key, it->seen->looked_us, behind);
+    leave_key(it);
     (void)strcpy(holder->token, behind->value);
     tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
 }
@@ -328,7 +318,8 @@ static void doubt_rewrite(struct telling *it)
 {
     const struct request_words *words = it->seen->words;
     char value[VALUE_TEXT_MAX];
-    if (!it->watching->outcome->rewrites || (!kind_is_script(it->seen->name) && is_grant_like(it)))
+    if (!it->watching->outcome->rewrites ||
+        (!kind_is_script(it->seen->name) && tell_is_grant_like(it)))
         return; /* who asks for the lock again */
     for (int i = 1; i < words->count; i++) {
         (void)keys_value(&it->watching->keys, words->at[i], words->lengths[i], value);
@@ -386,7 +377,7 @@ static void unchanged(struct telling *it)
     if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key &&
         !(is_refused && is_script)) {
         /* Who asks for the lock again does not act as its holder. */
-        if (is_grant_like(it) && !is_script) {
+        if (tell_is_grant_like(it) && !is_script) {
             if (is_refused)
                 refused_acquire(it, token_at);
             return;
@@ -401,35 +392,6 @@ static void unchanged(struct telling *it)
     }
     if (is_refused)
         refused_acquire(it, token_at);
-}
-
-/* The key's time may have ended between the first look and the execution: a server counts whole
- * milliseconds. */
-static bool may_have_ended(const struct seen_execution *seen)
-{
-    const int64_t window_us = seen->looked_us - seen->began_us + EXPIRY_US;
-    return seen->before->is_there && seen->before->left_us <= window_us;
-}
-
-/* What looks as if the key had been taken away or overwritten while it lived, and it may have gone
- * by itself: then it had, unless its owner released it. */
-static bool has_ended(const struct telling *it, enum did did)
-{
-    if (!it->key->is_lock || !may_have_ended(it->seen))
-        return false;
-    if (did == DID_OVERWRITTEN)
-        return true;
-    return did == DID_DELETED &&
-           (look_is_refusal(&it->reply) ||
-            holder_named(it->watching, it->seen->words, it->seen->key) != it->key->owner);
-}
-
-/* It was granted, and gone before it could be looked at. */
-static bool is_too_short(const struct telling *it, enum did did)
-{
-    return !kind_is_script(it->seen->name) && is_grant_like(it) && it->seen->reply &&
-           it->reply.kind == REPLY_OK && !it->seen->behind->is_there && did != DID_DELETED &&
-           strcmp(it->seen->name, "EXEC") != 0;
 }
 
 void deduce(struct watched_run *watching, const struct seen_execution *seen)
@@ -460,16 +422,21 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     enum did did = tell_did(&it, EFFECT_READ);
     const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
     struct seen_execution after = *seen;
-    if (has_ended(&it, did)) {
+    if (tell_has_ended(&it, did)) {
         after.before = &gone;
         it.seen = &after;
         it.key->is_lock = false;
         did = tell_did(&it, EFFECT_READ);
     }
-    if (is_too_short(&it, did))
+    if (tell_is_contradicted(&it, did))
+        watching_missed(watching,
+                        "%s was answered otherwise than its key shows: whoever answered "
+                        "is not the server that was looked at",
+                        opaque_words(&it.opaque));
+    if (tell_is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
                         opaque_words(&it.opaque));
-    if (did == DID_CREATED && is_grant_like(&it)) {
+    if (did == DID_CREATED && tell_is_grant_like(&it)) {
         granted(&it, did, true);
     } else if (!it.key->is_lock) {
         if (did == DID_CREATED || did == DID_OVERWRITTEN || did == DID_DELETED)
@@ -480,7 +447,7 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
         if (is_rewritten_by_owner(&it))
             rewritten(&it);
         else
-            granted(&it, did, is_grant_like(&it));
+            granted(&it, did, tell_is_grant_like(&it));
     } else if (did == DID_DELETED) {
         deleted(&it);
     } else if (did_is_expiry(did)) {

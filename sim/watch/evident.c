@@ -127,6 +127,14 @@ static bool is_free(const struct watched_run *watching, int row)
     return true;
 }
 
+/* Has a script that does not name it been with the server since the lock was left? Then it is
+ * looked at before it is released. */
+static bool is_doubtful(const struct watched_run *watching, int row)
+{
+    const struct watched_key *key = &watching->keys.rows[row];
+    return key->is_lock && (watching->blind || key->left_known != watching->keys.knowledge);
+}
+
 /* The row of its key; NO_KEY: it is no such request, or must wait. */
 static int row_of(struct watched_link *link, const char *name, const char *bytes, size_t length,
                   int64_t *lease_us)
@@ -140,7 +148,10 @@ static int row_of(struct watched_link *link, const char *name, const char *bytes
     if (!at)
         return NO_KEY;
     const int row = keys_row(&watching->keys, link->database, words->at[at], words->lengths[at]);
-    return row != NO_KEY && is_free(watching, row) ? row : NO_KEY;
+    return row != NO_KEY && is_free(watching, row) &&
+                   !(name[0] == 'E' && is_doubtful(watching, row))
+               ? row
+               : NO_KEY;
 }
 
 /* made->bytes are there. */
@@ -286,6 +297,12 @@ static void tell(struct watched_run *watching, struct watched_request *request)
     struct key_look before = {.expires_us = INT64_MAX, .left_us = INT64_MAX}, behind = before;
     if (answer == ANSWER_ERROR)
         return;
+    if (answer == ANSWER_NO && !is_release && key->is_lock &&
+        !key_may_last(key, request->read_us - watching->began_us))
+        watching_missed(watching,
+                        "a client was refused '%s' when its lease was over: something "
+                        "that did not name it had made it longer",
+                        key->name);
     if (answer == ANSWER_NO && !is_release && is_told_enough(key)) {
         watching->outcome->refusals += key->is_lock;
         holder_refused(watching, request->link, request->keys[0]);
@@ -379,18 +396,42 @@ static void settle(struct watched_run *watching, struct watched_request *request
     request->request = NULL;
 }
 
+/* The server has not read them. */
+static void drop_unread(struct watched_link *link)
+{
+    struct watched_run *watching = link->watching;
+    while (link->unread_first) {
+        struct watched_request *request = link->unread_first;
+        reads_drop(request);
+        if (link->is_lost && request->request)
+            request->request->owner = NULL;
+        watching->keys.rows[request->keys[0]].evident--;
+        evident_free(watching, request);
+        link->evident--;
+    }
+}
+
+void evident_lose(struct watched_link *link)
+{
+    struct watched_run *watching = link->watching;
+    drop_unread(link);
+    for (struct watched_request *request = reads_first(watching->reads); request;
+         request = request->next) {
+        if (request->link != link || request->is_answered)
+            continue;
+        request->request->owner = NULL;
+        request->request = NULL;
+        answered(request, "-\r\n", 3, DELIVERED_NEVER);
+    }
+    tell_all(watching);
+}
+
 void evident_abandoned(struct watched_link *link)
 {
     struct watched_run *watching = link->watching;
     watched_link_kill(link, "a command");
     (void)reads_look(watching->reads);
-    while (link->unread_first) {
-        struct watched_request *request = link->unread_first;
-        reads_drop(request);
-        watching->keys.rows[request->keys[0]].evident--;
-        evident_free(watching, request);
-        link->evident--;
-    }
+    drop_unread(link);
     for (struct watched_request *request = reads_first(watching->reads); request;
          request = request->next)
         if (request->link == link && !request->is_answered)

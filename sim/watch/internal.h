@@ -1,6 +1,6 @@
 /* internal.h - a watched run, shared by the files of this folder.
  *
- *   client --> proxy --> request that names a watched key: waits for its turn (turns.c)
+ *   client --> proxy --> request that names a watched key (hooks.c): waits for its turn (turns.c)
  *                          look at the key, let it go on, hear its reply, look again (keys.c)
  *                          who did what to whose lock? (holders.c, deduce.c)
  *                          events, in order (story.c) --> history
@@ -65,17 +65,22 @@ struct watched_link {
     struct peer_process peer;
     int64_t refused; /* the lock that was refused over it last: watched_key.granted */
     int database;
-    int blind;         /* requests under way that may change keys without naming them */
-    int waits;         /* requests under way that may wait for others (BLPOP) */
-    char *transaction; /* what MULTI has queued */
+    int selects, database_before; /* SELECTs under way, and what it was before the first */
+    bool is_named_behind;         /* a watched key, behind one that may be refused yet */
+    int blind;                    /* requests under way that may change keys without naming them */
+    int waits;                    /* requests under way that may wait for others (BLPOP) */
+    char *transaction;            /* what MULTI has queued */
     size_t transaction_length;
-    bool is_transaction_watched, is_transaction_cut;
+    bool is_transaction_watched, is_transaction_cut, has_script, has_flush; /* it */
     bool is_guarded; /* WATCH names a watched key: EXEC does nothing where that has changed */
     /* evident requests under way: those that the server has not read yet; how many in all */
     struct watched_request *unread_first, *unread_last;
     int evident;
-    bool is_closed;            /* it stays until these are told */
-    struct read_stream stream; /* as its server reads it */
+    bool is_closed;                       /* it stays until these are told */
+    bool is_lost;                         /* what it does is not followed any more */
+    int64_t stuck_us;                     /* since when no reply can come over it; 0: they can */
+    struct watched_link *next, *previous; /* of those that are open */
+    struct read_stream stream;            /* as its server reads it */
 };
 
 /* A request that names watched keys. */
@@ -118,7 +123,8 @@ struct watched_run {
     int unknown;       /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
     int64_t uses;
     int64_t links; /* that are open */
-    int blind;     /* as of links, of all */
+    struct watched_link *open;
+    int blind; /* as of links, of all */
     struct proxy *proxy;
     char version[VERSION_MAX];   /* of the server */
     struct watched_reads *reads; /* NULL: the server does not tell it */
@@ -150,11 +156,28 @@ void watching_missed(struct watched_run *watching, const char *format, ...)
 void watching_note(struct watched_run *watching, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* --- hooks.c --- */
+
+void watched_hooks(struct watched_run *watching, struct proxy_hooks *hooks);
+/* The same behind rules; begin and end are the caller's. */
+void watched_observe(struct watched_run *watching, struct standalone_observer *observer);
+/* Connections whose replies cannot come hold up nobody: they are lost. */
+void watched_links_look(struct watched_run *watching);
+
 /* --- turns.c --- */
 
-void turns_hooks(struct watched_run *watching, struct proxy_hooks *hooks);
-/* The same behind rules; begin and end are the caller's. */
-void turns_observe(struct watched_run *watching, struct standalone_observer *observer);
+/* How a key stands now. Where it is a lock whose expiry nobody was seen to change, and it differs:
+ * the history is not whole. */
+void watched_key_look(struct watched_run *watching, int row, struct key_look *look);
+/* It goes to the server now, or stands in line. */
+enum proxy_decision turns_take(struct watched_link *link, struct proxy_request *request);
+/* Its reply has come. */
+void turns_answered(struct watched_request *turn, const char *reply, size_t length,
+                    enum delivery heard);
+/* A client has gone: what it had in line was never sent. */
+void turns_leave(struct watched_link *link);
+/* What becomes of its requests is not known: they go on, and nobody waits for them. */
+void turns_lose(struct watched_link *link);
 /* The next request may go to the server. */
 void turns_next(struct watched_run *watching);
 /* Is a watched key among the words of these requests? They are read. */
@@ -163,6 +186,9 @@ bool turns_name_watched(struct watched_run *watching, const char *bytes, size_t 
 void turns_soon(struct watched_run *watching);
 /* The server has no such connection any more, and executes nothing from it. */
 void watched_link_kill(struct watched_link *link, const char *name);
+/* What follows on it is not seen, or not understood: the history is not whole, for that was said.
+ */
+void watched_link_lose(struct watched_link *link);
 /* One of its evident requests is told. */
 void watched_link_leave(struct watched_link *link);
 void turns_free(struct watched_run *watching);
@@ -170,7 +196,9 @@ void turns_free(struct watched_run *watching);
 /* --- link.c --- */
 
 /* What a connection remembers from one request to the next. */
-void watched_link_follow(struct watched_link *link, const struct proxy_request *request);
+void watched_link_follow(struct watched_link *link, struct proxy_request *request);
+/* A SELECT was answered. */
+void watched_link_selected(struct watched_link *link, bool is_done);
 /* What MULTI queues takes no effect before EXEC. */
 void watched_link_queue(struct watched_link *link, const struct proxy_request *request);
 void watched_link_forget_transaction(struct watched_link *link);
@@ -187,6 +215,8 @@ bool evident_goes_on(struct watched_request *turn);
 void evident_answered(struct watched_request *request, const char *reply, size_t length);
 /* Its client has gone. */
 void evident_abandoned(struct watched_link *link);
+/* What becomes of its requests is not known. */
+void evident_lose(struct watched_link *link);
 /* Are there any of the turn's keys under way? */
 bool evident_conflicts(const struct watched_run *watching, const struct watched_request *turn);
 void evident_free_spare(struct watched_run *watching);

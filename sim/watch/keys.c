@@ -11,7 +11,9 @@
 enum {
     TOLERANCE_US = 2000,
     GRANULE_US = 1000,
-    MARGIN_US = 100000 /* a key that ends sooner is looked at */
+    MARGIN_US = 100000, /* a key that ends sooner is looked at */
+    SLACK_US = 5000,    /* two looks at one expiry may differ by that, and ... */
+    DRIFT = 1000,       /* ... by one part in so many of the time between them */
 };
 
 static void set_pattern(struct key_pattern *pattern, const char *text)
@@ -314,6 +316,35 @@ void keys_keep(struct keys *keys, int row, const struct key_look *look, int64_t 
     key->last = *look;
     key->last_us = now_us;
     key->known = keys->knowledge;
+}
+
+void keys_leave(const struct keys *keys, struct watched_key *key, const struct key_look *look,
+                int64_t from_us, int64_t till_us)
+{
+    key->ends_us = look->left_us == INT64_MAX ? INT64_MAX : from_us + look->left_us;
+    key->ends_later_us = till_us - from_us;
+    key->left_us = till_us;
+    key->left_known = keys->knowledge;
+}
+
+static int64_t slack_us(const struct watched_key *key, int64_t now_us)
+{
+    return SLACK_US + (now_us - key->left_us) / DRIFT;
+}
+
+bool key_may_last(const struct watched_key *key, int64_t at_us)
+{
+    return key->ends_us == INT64_MAX ||
+           at_us <= key->ends_us + key->ends_later_us + slack_us(key, at_us);
+}
+
+bool key_is_as_left(const struct watched_key *key, const struct key_look *look, int64_t from_us,
+                    int64_t till_us)
+{
+    if (!look->is_there || key->ends_us == INT64_MAX || look->left_us == INT64_MAX)
+        return !look->is_there || key->ends_us == look->left_us;
+    return key_may_last(key, from_us + look->left_us) &&
+           till_us + look->left_us >= key->ends_us - slack_us(key, till_us);
 }
 
 void keys_forget(struct keys *keys)

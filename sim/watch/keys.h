@@ -41,9 +41,11 @@ struct watched_key {
     int64_t highest_fence;
     bool is_lock;    /* what stands there was granted as a lock, and the history knows it */
     int owner;       /* the holder whose it is, while is_lock */
-    int64_t ends_us; /* when its lease ends, while is_lock; INT64_MAX: never */
-    int64_t used;    /* the how-manieth look was the last one of it */
-    int evident;     /* commands under way whose answer says all that they do */
+    int64_t ends_us; /* when its lease ends, while is_lock; INT64_MAX: never ... */
+    int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
+    int64_t left_known;             /* in which state of knowledge */
+    int64_t used;                   /* the how-manieth look was the last one of it */
+    int evident;                    /* commands under way whose answer says all that they do */
     int refusals_told;
     int64_t granted; /* which grant it is, counted, while is_lock */
     uint64_t script; /* digest of the one that granted it, while is_lock ... */
@@ -52,13 +54,6 @@ struct watched_key {
     struct key_look last;
     int64_t last_us, known; /* when that was so; in which state of knowledge */
 };
-
-/* It was left like that at looked_us. */
-static inline void key_is_left(struct watched_key *key, int64_t looked_us,
-                               const struct key_look *look)
-{
-    key->ends_us = look->left_us == INT64_MAX ? INT64_MAX : looked_us + look->left_us;
-}
 
 /* Which keys are meant, as in KEYS. */
 struct key_pattern {
@@ -112,6 +107,14 @@ enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct fa
 bool keys_recall(const struct keys *keys, int row, int64_t now_us, struct key_look *look);
 /* It stood so at now_us. */
 void keys_keep(struct keys *keys, int row, const struct key_look *look, int64_t now_us);
+/* A lock was left like that, as was looked at between the two. */
+void keys_leave(const struct keys *keys, struct watched_key *key, const struct key_look *look,
+                int64_t from_us, int64_t till_us);
+/* Does it end as it was left to? By a look between the two. */
+bool key_is_as_left(const struct watched_key *key, const struct key_look *look, int64_t from_us,
+                    int64_t till_us);
+/* May it still be there at that time, as it was left? */
+bool key_may_last(const struct watched_key *key, int64_t at_us);
 /* A script may have changed any key. */
 void keys_forget(struct keys *keys);
 

@@ -77,6 +77,8 @@ bool kind_is_special(const char *name)
         return kind_is_flush(name) || kind_is_script(name);
     case 'M':
         return strcmp(name, "MULTI") == 0;
+    case 'Q':
+        return strcmp(name, "QUIT") == 0;
     case 'R':
         return strcmp(name, "RESET") == 0;
     case 'S':

@@ -14,6 +14,7 @@ void watched_link_forget_transaction(struct watched_link *link)
     link->transaction = NULL;
     link->transaction_length = 0;
     link->is_transaction_watched = link->is_transaction_cut = false;
+    link->has_script = link->has_flush = false;
 }
 
 void watched_link_end_transaction(struct watched_link *link)
@@ -32,20 +33,51 @@ static void note_script(struct watched_run *watching, const struct proxy_request
                                  words->lengths[2]);
 }
 
-static void note_database(struct watched_link *link, const struct proxy_request *request)
+/* The database behind a SELECT counts from the next request on: whether it is refused shows when
+ * others were sent behind it. */
+static void note_database(struct watched_link *link, struct proxy_request *request)
 {
     struct request_words *words = &link->watching->words;
+    char digits[8] = "";
     (void)words_read(words, request->bytes, request->length);
-    if (words->count == 2 && words->lengths[1] < 8) {
-        char digits[8] = "";
-        memcpy(digits, words->at[1], words->lengths[1]);
-        link->database = atoi(digits);
+    if (words->count != 2 || words->lengths[1] >= sizeof digits)
+        return;
+    memcpy(digits, words->at[1], words->lengths[1]);
+    if (request->in_transaction) {
+        watching_missed(link->watching, "SELECT in a transaction: whose keys it names was not "
+                                        "followed");
+        return;
     }
+    if (!request->expects_reply) {
+        watching_missed(link->watching, "SELECT was sent by a client that wants no reply (CLIENT "
+                                        "REPLY): whether it was refused is not known");
+        return;
+    }
+    if (link->selects++ == 0) {
+        link->database_before = link->database;
+        link->is_named_behind = false;
+    }
+    request->owner = &link->selects;
+    link->database = atoi(digits);
+}
+
+void watched_link_selected(struct watched_link *link, bool is_done)
+{
+    const bool is_clear = link->selects == 1 && !link->is_named_behind;
+    link->selects--;
+    if (is_done)
+        return;
+    if (!is_clear)
+        watching_missed(link->watching, "SELECT was refused, and commands that name watched keys "
+                                        "had been sent behind it");
+    link->database = link->database_before;
 }
 
 void watched_link_queue(struct watched_link *link, const struct proxy_request *request)
 {
     struct watched_run *watching = link->watching;
+    link->has_script |= kind_is_script(request->name);
+    link->has_flush |= kind_is_flush(request->name);
     if (strcmp(request->name, "DISCARD") == 0 || strcmp(request->name, "MULTI") == 0 ||
         strcmp(request->name, "RESET") == 0)
         return;
@@ -63,7 +95,7 @@ void watched_link_queue(struct watched_link *link, const struct proxy_request *r
     link->transaction_length += request->length;
 }
 
-void watched_link_follow(struct watched_link *link, const struct proxy_request *request)
+void watched_link_follow(struct watched_link *link, struct proxy_request *request)
 {
     const bool resets = strcmp(request->name, "RESET") == 0;
     if (strcmp(request->name, "MULTI") == 0)

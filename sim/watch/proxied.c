@@ -53,7 +53,7 @@ enum fail watched_proxy_new(struct watched_proxy **made, const struct watch_opti
     }
     if (watching_connect(&watched->watching, &url, false, failure))
         return watched_proxy_close(watched, failure->code, failure);
-    turns_observe(&watched->watching, &watched->observer);
+    watched_observe(&watched->watching, &watched->observer);
     watched->observer.begin = begin;
     watched->observer.end = end;
     *made = watched;

@@ -31,6 +31,21 @@ enum did tell_did(const struct telling *it, enum effect by_operation);
 /* That is what it did to the key, in what is told from here on. */
 void tell_effects(struct telling *it, enum did did, enum operation op);
 
+/* --- answers.c --- */
+
+/* Does it make the key only where there is none, for all that its name says? */
+bool tell_is_grant_like(const struct telling *it);
+/* What looks as if the key had been taken away or overwritten while it lived, and it may have gone
+ * by itself: then it had, unless its owner released it. */
+bool tell_has_ended(const struct telling *it, enum did did);
+/* It was granted, and gone before it could be looked at. */
+bool tell_is_too_short(const struct telling *it, enum did did);
+/* Is SET NX or SETNX answered otherwise than the key shows? Then who answers is not who was looked
+ * at (a proxy, or a replica, is between). */
+bool tell_is_contradicted(const struct telling *it, enum did did);
+
+/* --- tell.c --- */
+
 void tell_event(struct telling *it, int holder, enum event_kind kind, enum operation op,
                 enum result result, struct condition on);
 /* An operation of one command, from its call to its return. */

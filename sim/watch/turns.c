@@ -1,5 +1,5 @@
-/* turns.c - requests at the proxy: those that name a watched key go to the server one at a time,
- * and the key is looked at before and behind each. All others pass. */
+/* turns.c - requests that name a watched key go to the server one at a time, and the key is looked
+ * at before and behind each. */
 #include "watch/internal.h"
 #include "watch/kinds.h"
 
@@ -8,29 +8,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- links --- */
-
-static void on_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
-{
-    struct watched_run *watching = context;
-    struct watched_link *made = *owner = memory_new(1, sizeof *made);
-    made->watching = watching;
-    made->link = link;
-    made->number = proxy_link_number(link);
-    made->peer_port = peer_port;
-    watching->outcome->connections++;
-    watching->links++;
-}
-
-static void on_dialled(void *context, void *owner, int own_port)
-{
-    struct watched_link *link = owner;
-    (void)context;
-    link->own_port = own_port;
-    if (link->watching->reads && own_port)
-        reads_join(link->watching->reads, link);
-}
 
 /* --- which keys a request names --- */
 
@@ -62,17 +39,46 @@ static void add_key(struct watched_run *watching, struct watched_request *turn, 
         turn->keys[turn->keys_count++] = row;
 }
 
-static void find_keys(struct watched_run *watching, struct watched_request *turn)
+/* A database by its number among the words; another one than that of the connection. */
+static int database_at(const struct request_words *words, int at, int otherwise)
+{
+    char digits[8] = "";
+    if (at >= words->count || words->lengths[at] >= sizeof digits)
+        return otherwise;
+    memcpy(digits, words->at[at], words->lengths[at]);
+    return atoi(digits);
+}
+
+/* Into which it moves or copies a key ("MOVE key db", "COPY key key DB db"). */
+static int target_of(const struct watched_request *turn, const struct request_words *words)
+{
+    const int own = turn->link->database;
+    for (int i = 0; i < words->count; i++)
+        if (words_is(words, i, "MOVE") && i + 2 < words->count)
+            return database_at(words, i + 2, own);
+        else if (words_is(words, i, "COPY") && words_is(words, i + 3, "DB"))
+            return database_at(words, i + 4, own);
+    return own;
+}
+
+static void find_keys_of(struct watched_run *watching, struct watched_request *turn, int database)
 {
     const struct request_words *words = &watching->words;
-    (void)words_read(&watching->words, turn->bytes, turn->length);
     for (int i = 1; i < words->count; i++)
         if (keys_matches(&watching->keys, words->at[i], words->lengths[i]))
-            add_key(
-                watching, turn,
-                keys_row(&watching->keys, turn->link->database, words->at[i], words->lengths[i]));
+            add_key(watching, turn,
+                    keys_row(&watching->keys, database, words->at[i], words->lengths[i]));
+}
+
+static void find_keys(struct watched_run *watching, struct watched_request *turn)
+{
+    (void)words_read(&watching->words, turn->bytes, turn->length);
+    const int own = turn->link->database, target = target_of(turn, &watching->words);
+    find_keys_of(watching, turn, own);
+    if (target != own)
+        find_keys_of(watching, turn, target);
     for (int i = 0; turn->is_flush && i < watching->keys.count; i++)
-        if (watching->keys.rows[i].is_lock)
+        if (watching->keys.rows[i].is_lock || watching->keys.rows[i].evident)
             add_key(watching, turn, i);
 }
 
@@ -84,22 +90,29 @@ static void turn_free(struct watched_request *turn)
     free(turn);
 }
 
-/* False: the server does not say how the keys stand. */
-static bool begin(struct watched_run *watching, struct watched_request *turn)
+void watched_key_look(struct watched_run *watching, int row, struct key_look *look)
 {
     struct failure failure;
+    const struct watched_key *key = &watching->keys.rows[row];
+    const int64_t from_us = watching_now_us(watching);
+    if (keys_look(&watching->keys, row, look, &failure))
+        watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
+    else if (key->is_lock && strcmp(look->value, watching->holders[key->owner].token) == 0 &&
+             !key_is_as_left(key, look, from_us, watching_now_us(watching)))
+        watching_missed(watching,
+                        "when '%s' ends was changed by something that did not name it (a script, "
+                        "or somebody past the proxy)",
+                        key->name);
+}
+
+static void begin(struct watched_run *watching, struct watched_request *turn)
+{
     turn->began_us = watching_now_us(watching);
-    for (int i = 0; i < turn->keys_count; i++) {
-        if (!watching->blind &&
-            keys_recall(&watching->keys, turn->keys[i], turn->began_us, &turn->before[i]))
-            continue;
-        if (keys_look(&watching->keys, turn->keys[i], &turn->before[i], &failure)) {
-            watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
-            return false;
-        }
-    }
+    for (int i = 0; i < turn->keys_count; i++)
+        if (watching->blind ||
+            !keys_recall(&watching->keys, turn->keys[i], turn->began_us, &turn->before[i]))
+            watched_key_look(watching, turn->keys[i], &turn->before[i]);
     turn->sent_us = watching_now_us(watching);
-    return true;
 }
 
 /* Does the answer say that nothing was changed? */
@@ -128,6 +141,19 @@ static enum fail look_behind(struct watched_run *watching, const struct watched_
     return FAIL_NONE;
 }
 
+/* The same name is another lock behind it: who has it then, nobody follows. */
+static void note_swap(struct watched_run *watching, const struct watched_request *turn)
+{
+    const struct request_words *words = &watching->words;
+    const int one = database_at(words, 1, NO_KEY), other = database_at(words, 2, NO_KEY);
+    for (int i = 0; i < turn->keys_count && one != other; i++) {
+        const struct watched_key *key = &watching->keys.rows[turn->keys[i]];
+        if (key->is_lock && (key->database == one || key->database == other))
+            watching_missed(watching, "SWAPDB exchanged a database in which '%s' was locked",
+                            key->name);
+    }
+}
+
 /* reply NULL: it is not known. */
 static void finish(struct watched_run *watching, struct watched_request *turn, const char *reply,
                    size_t length, enum delivery heard)
@@ -138,6 +164,8 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
     (void)words_read(&watching->words, turn->bytes, turn->length);
     if (kind_is_script(turn->name) || strcmp(turn->name, "EXEC") == 0 || turn->is_flush)
         keys_forget(&watching->keys);
+    if (strcmp(turn->name, "SWAPDB") == 0)
+        note_swap(watching, turn);
     for (int i = 0; i < turn->keys_count; i++) {
         struct key_look behind;
         const int64_t looked_us = watching_now_us(watching);
@@ -175,7 +203,7 @@ static struct watched_request *turn_new(struct watched_link *link, struct proxy_
     turn->link = link;
     turn->request = request;
     turn->held_us = request->held_us;
-    turn->is_flush = kind_is_flush(request->name);
+    turn->is_flush = kind_is_flush(request->name) || (is_transaction && link->has_flush);
     turn->is_guarded = is_transaction && link->is_guarded;
     strncpy(turn->name, request->name, sizeof turn->name - 1);
     return turn;
@@ -190,16 +218,20 @@ static bool can_begin(struct watched_run *watching, struct watched_request *turn
     return !evident_conflicts(watching, turn);
 }
 
-static enum proxy_decision take_turn(struct watched_run *watching, struct watched_request *turn)
+enum proxy_decision turns_take(struct watched_link *link, struct proxy_request *request)
 {
-    turn->request->owner = turn;
+    struct watched_run *watching = link->watching;
+    struct watched_request *turn = turn_new(link, request);
+    if (strcmp(request->name, "EXEC") == 0)
+        watched_link_end_transaction(link);
+    request->owner = turn;
     watching->outcome->looked_at++;
     if (turn->request->copies)
         watching_missed(watching, "a rule sent %s %d times: what each did is not told apart",
                         turn->name, turn->request->copies + 1);
     if (can_begin(watching, turn) && !watching->first) {
         watching->current = turn;
-        (void)begin(watching, turn);
+        begin(watching, turn);
         return PROXY_PASS;
     }
     turn->sent_us = watching_now_us(watching);
@@ -232,7 +264,7 @@ void turns_next(struct watched_run *watching)
         } else if (can_begin(watching, turn)) {
             leave_line(watching, next, since_us);
             watching->current = turn;
-            (void)begin(watching, turn);
+            begin(watching, turn);
         } else {
             return;
         }
@@ -258,232 +290,68 @@ static void turn_over(struct watched_run *watching)
     turns_soon(watching);
 }
 
-/* --- hooks --- */
-
-/* What may change keys without naming them is under way: no key is known until it is over. */
-static void begin_blind(struct watched_link *link, struct proxy_request *request)
+void turns_answered(struct watched_request *turn, const char *reply, size_t length,
+                    enum delivery heard)
 {
-    struct watched_run *watching = link->watching;
-    request->owner = &watching->blind;
-    watching->blind++;
-    link->blind++;
-    if (!request->expects_reply)
-        watching->keys.is_ours = false;
-}
-
-static void end_blind(struct watched_link *link)
-{
-    link->blind--;
-    link->watching->blind--;
-    keys_forget(&link->watching->keys);
-}
-
-/* Of a request that is longer than what is shown of it the rest may name keys. */
-static void note_cut(struct watched_run *watching, const struct proxy_request *request)
-{
-    if (request->length < SHOWN_MAX ||
-        (!kind_is_script(request->name) && !kind_names_many(request->name)) ||
-        words_read(&watching->words, request->bytes, request->length))
-        return;
-    watching_missed(watching, "%s is longer than %d bytes: not all keys that it names were seen",
-                    request->name, SHOWN_MAX);
-}
-
-/* It changes none of the watched keys, for all that it names. */
-static enum proxy_decision pass(struct watched_link *link, struct proxy_request *request)
-{
-    if (strcmp(request->name, "EXEC") == 0) {
-        begin_blind(link, request);
-        watched_link_end_transaction(link);
-    } else if (kind_is_script(request->name)) {
-        begin_blind(link, request);
-    }
-    return PROXY_PASS;
-}
-
-static bool is_watched(struct watched_link *link, const struct proxy_request *request)
-{
-    struct watched_run *watching = link->watching;
-    if (strcmp(request->name, "EXEC") == 0) {
-        if (link->is_transaction_cut)
-            watching_missed(watching, "a transaction is longer than %d bytes", TRANSACTION_MAX);
-        return link->is_transaction_watched;
-    }
-    note_cut(watching, request);
-    return kind_is_flush(request->name) ||
-           (!kind_is_passed(request->name) &&
-            turns_name_watched(watching, request->bytes, request->length));
-}
-
-static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
-{
-    struct watched_run *watching = context;
-    struct watched_link *link = owner;
-    const bool ends = strcmp(request->name, "EXEC") == 0;
-    if (!request->in_transaction && kind_waits(request->name)) {
-        request->owner = &link->waits;
-        link->waits += request->expects_reply;
-        return PROXY_PASS;
-    }
-    if (!request->in_transaction && request->length < SHOWN_MAX &&
-        !kind_is_special(request->name) &&
-        !keys_may_match(&watching->keys, request->bytes, request->length))
-        return PROXY_PASS;
-    if (link->waits && !request->in_transaction && is_watched(link, request)) {
-        watching_missed(watching,
-                        "%s names a watched key, and was sent over a connection that waits (BLPOP "
-                        "and kin)",
-                        request->name);
-        return PROXY_PASS;
-    }
-    if (!request->in_transaction && evident_takes(link, request))
-        return PROXY_PASS;
-    watched_link_follow(link, request);
-    if (request->in_transaction && !ends) {
-        watched_link_queue(link, request);
-        return PROXY_PASS;
-    }
-    if (!is_watched(link, request))
-        return pass(link, request);
-    if (!request->expects_reply) {
-        watching_missed(watching,
-                        "%s names a watched key, and its client wants no reply (CLIENT "
-                        "REPLY)",
-                        request->name);
-        return PROXY_PASS;
-    }
-    struct watched_request *turn = turn_new(link, request);
-    if (ends)
-        watched_link_end_transaction(link);
-    return take_turn(watching, turn);
-}
-
-static void on_executed(void *context, void *owner, struct proxy_request *request,
-                        const char *bytes, size_t length, enum delivery heard)
-{
-    struct watched_run *watching = context;
-    struct watched_link *link = owner;
-    if (!request->owner)
-        return;
-    struct watched_request *turn = request->owner;
-    if (request->owner == &link->waits) {
-        link->waits--;
-        return;
-    }
-    if (request->owner == &watching->blind) {
-        end_blind(link);
-        return;
-    }
-    if (turn->is_evident) {
-        request->owner = NULL;
-        evident_answered(turn, bytes, length);
-        return;
-    }
+    struct watched_run *watching = turn->link->watching;
     if (turn != watching->current)
         return;
-    if (heard == DELIVERED_LATER)
-        link->late.request = request;
-    finish(watching, watching->current, bytes, length, heard);
+    finish(watching, turn, reply, length, heard);
     turn_over(watching);
 }
 
-static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
-                                    const char *bytes, size_t length)
+/* Those of a connection leave the line. Returns them. */
+static struct watched_request *take_waiting(struct watched_run *watching,
+                                            const struct watched_link *link)
 {
-    on_executed(context, owner, request, bytes, length, DELIVERED_NOW);
-    return PROXY_PASS;
-}
-
-static void on_heard(void *context, void *owner, struct proxy_request *request)
-{
-    struct watched_link *link = owner;
-    if (link->late.request == request)
-        late_heard(context, link, true);
-}
-
-/* Its client has gone. Whether the server has executed it is certain once the server has no such
- * connection any more. */
-static void abandoned(struct watched_run *watching, struct watched_request *turn)
-{
-    watched_link_kill(turn->link, turn->name);
-    finish(watching, turn, NULL, 0, DELIVERED_NEVER);
-}
-
-static void drop_waiting(struct watched_run *watching, const struct watched_link *link)
-{
-    struct watched_request **at = &watching->first;
+    struct watched_request **at = &watching->first, *taken = NULL, **end = &taken;
     watching->last = NULL;
     while (*at) {
         struct watched_request *turn = *at;
         if (turn->link == link) {
             *at = turn->next;
-            turn_free(turn);
+            turn->next = NULL;
+            *end = turn;
+            end = &turn->next;
         } else {
             watching->last = turn;
             at = &turn->next;
         }
     }
+    return taken;
 }
 
-static void on_closed(void *context, void *owner)
+void turns_leave(struct watched_link *link)
 {
-    struct watched_run *watching = context;
-    struct watched_link *link = owner;
-    drop_waiting(watching, link);
-    if (link->blind)
-        watching->keys.is_ours = false; /* it may be executed yet */
-    watching->blind -= link->blind;
-    if (watching->current && watching->current->link == link) {
-        abandoned(watching, watching->current);
-        turn_over(watching);
+    struct watched_run *watching = link->watching;
+    struct watched_request *turn, *waiting = take_waiting(watching, link);
+    while ((turn = waiting)) {
+        waiting = turn->next;
+        turn_free(turn);
     }
-    if (link->evident)
-        evident_abandoned(link);
-    if (watching->reads && link->own_port)
-        reads_leave(watching->reads, link);
-    if (link->late.request)
-        late_heard(watching, link, false);
-    watched_link_forget_transaction(link);
-    watching->links--;
-    link->is_closed = true;
-    if (!link->evident)
-        free(link);
-}
-
-/* Bytes that were not understood: what follows on that connection nobody has seen. */
-static void on_notice(void *context, void *owner, const char *words)
-{
-    struct watched_run *watching = context;
-    if (!owner) {
-        watching_note(watching, "the proxy: %s", words);
+    if (!watching->current || watching->current->link != link)
         return;
-    }
-    watching_missed(watching, "a connection was not followed to its end: %s", words);
-    if (watching->current && watching->current->link == owner)
+    /* Whether the server has executed it is certain once it has no such connection any more. */
+    watched_link_kill(link, watching->current->name);
+    finish(watching, watching->current, NULL, 0, DELIVERED_NEVER);
+    turn_over(watching);
+}
+
+void turns_lose(struct watched_link *link)
+{
+    struct watched_run *watching = link->watching;
+    struct watched_request *turn, *waiting = take_waiting(watching, link);
+    if (watching->current && watching->current->link == link) {
+        watching->current->request->owner = NULL;
         turn_over(watching);
-}
-
-void turns_hooks(struct watched_run *watching, struct proxy_hooks *hooks)
-{
-    *hooks = (struct proxy_hooks){.opened = on_opened,
-                                  .dialled = on_dialled,
-                                  .request = on_request,
-                                  .reply = on_reply,
-                                  .closed = on_closed,
-                                  .notice = on_notice,
-                                  .context = watching};
-}
-
-void turns_observe(struct watched_run *watching, struct standalone_observer *observer)
-{
-    observer->opened = on_opened;
-    observer->dialled = on_dialled;
-    observer->request = on_request;
-    observer->executed = on_executed;
-    observer->heard = on_heard;
-    observer->closed = on_closed;
-    observer->notice = on_notice;
-    observer->context = watching;
+    }
+    while ((turn = waiting)) {
+        struct proxy_request *request = turn->request;
+        waiting = turn->next;
+        turn_free(turn);
+        request->owner = NULL;
+        proxy_request_forward(request);
+    }
 }
 
 void turns_free(struct watched_run *watching)

@@ -259,7 +259,7 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
     struct proxy_address listen;
     struct proxy_hooks hooks;
     struct watched_run *watching = &run->watching;
-    turns_hooks(watching, &hooks);
+    watched_hooks(watching, &hooks);
     if (proxy_address_read(run->options->listen, &listen, failure))
         return failure_wrap(failure, "--listen");
     if (uv_loop_init(&run->loop) < 0)

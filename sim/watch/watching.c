@@ -140,6 +140,7 @@ static void write_head(struct watched_run *watching, bool is_end)
 void watching_tick(struct watched_run *watching)
 {
     story_flush(watching->story, watching_now_us(watching));
+    watched_links_look(watching);
     if (watching->heads_holders != watching->holders_count)
         write_head(watching, false);
     const int error = history_writer_flush(watching->writer);
@@ -190,16 +191,13 @@ enum fail watching_connect(struct watched_run *watching, const struct url *url, 
 static void look_at_end(struct watched_run *watching)
 {
     struct keys *keys = &watching->keys;
-    struct failure failure;
     for (int i = 0; i < keys->count && !watching->outcome->missed; i++) {
         const struct watched_key *row = &keys->rows[i];
         struct key_look now;
         if (!row->is_used || !row->is_lock)
             continue;
-        if (keys_look(keys, i, &now, &failure))
-            watching_missed(watching, "its keys could not be looked at in the end: %s",
-                            failure.text);
-        else if (now.is_there && strcmp(now.value, watching->holders[row->owner].token) != 0)
+        watched_key_look(watching, i, &now);
+        if (now.is_there && strcmp(now.value, watching->holders[row->owner].token) != 0)
             watching_missed(watching, "in the end '%s' had another value than was seen to be set",
                             row->name);
         else if (!now.is_there && watching_now_us(watching) + ERROR_US < row->ends_us)

@@ -91,6 +91,14 @@ bool words_is(const struct request_words *words, int at, const char *word)
            strncasecmp(words->at[at], word, words->lengths[at]) == 0;
 }
 
+bool words_have(const struct request_words *words, const char *word)
+{
+    for (int i = 1; i < words->count; i++)
+        if (words_is(words, i, word))
+            return true;
+    return false;
+}
+
 bool words_delete(const struct request_words *words)
 {
     return words_is(words, 0, "DEL") || words_is(words, 0, "UNLINK");

@@ -22,6 +22,8 @@ void words_free(struct request_words *words);
 
 /* Is it that word, in any case of its letters? */
 bool words_is(const struct request_words *words, int at, const char *word);
+/* Is it one of the arguments? */
+bool words_have(const struct request_words *words, const char *word);
 /* A plain DEL or UNLINK, which compares nothing. */
 bool words_delete(const struct request_words *words);
 

@@ -1,0 +1,102 @@
+"""`picklock watch`: clients that do what no library does. What cannot be followed is unknown, with the reason, and holds up nobody."""
+
+import subprocess
+
+import pytest
+from conftest import PICKLOCK, server
+from watching import json_of, violated
+
+# Connections on which anything can be said.
+RAW = """
+import socket, urllib.parse
+at = urllib.parse.urlparse(os.environ["REDIS_URL"])
+def words(*all): return b"".join([b"*%d\\r\\n" % len(all), *(b"$%d\\r\\n%s\\r\\n" % (len(w), w) for w in (str(w).encode() for w in all))])
+class Raw:
+    def __init__(self):
+        self.socket = socket.create_connection((at.hostname, at.port), timeout=30)
+        self.lines = self.socket.makefile("rb")
+    def sends(self, *commands): self.socket.sendall(b"".join(c if isinstance(c, bytes) else words(*c) for c in commands))
+    def hears(self): return self.lines.readline().strip()
+    def says(self, *command):
+        self.sends(command)
+        return self.hears()
+def takes(one, token): return one.says("SET", "lock:1", token, "NX", "PX", 20000) == b"+OK"
+def gives(one, token): return one.says("EVAL", CAD, 1, "lock:1", token) == b":1"
+one, other = Raw(), Raw()
+"""
+
+
+def holds(results):
+    row, = results["results"]
+    return [found["property"] for found in row["properties"] if found["verdict"] == "holds"]
+
+
+@pytest.mark.parametrize(("program", "reason"), [
+    # More is lost of a lock than is seen.
+    ("takes(one, A), other.says('EVAL', \"return redis.call('pexpire', 'lo' .. 'ck:1', 90000)\", 0), gives(one, A)", "when 'lock:1' ends was changed"),
+    ("takes(one, A), other.says('EVAL', \"return redis.call('persist', 'lo' .. 'ck:1')\", 0)", "when 'lock:1' ends was changed"),
+    ("""one.sends(["SET", "lock:1", A, "NX", "PX", 90], ["EVAL", "return redis.call('persist', 'lo' .. 'ck:1')", 0])
+while one.hears() != b":1": pass
+until = time.monotonic() + 0.2
+while time.monotonic() < until: takes(other, B)""", "was refused 'lock:1' when its lease was over"),
+    ("takes(one, A), other.says('SWAPDB', 0, 3)", "SWAPDB exchanged a database in which 'lock:1' was locked"),
+    # It is not seen which key, or of which database.
+    ("takes(one, A), other.sends(b'del \"lock:2\"\\n'), other.hears()", "DEL came inline, with words in quotes"),
+    ("other.sends(['MULTI'], ['SELECT', 3], ['SET', 'lock:1', B], ['EXEC']), takes(one, A)", "SELECT in a transaction"),
+    ("other.sends(['SUBSCRIBE', 'news'], ['SELECT', 3], ['DEL', 'lock:1'], ['PING', 'end'])\nwhile other.hears() != b'end': pass\ntakes(one, A)",
+     "SELECT was refused, and commands"),
+    ("other.sends(['CLIENT', 'REPLY', 'SKIP'], ['SELECT', 3]), takes(one, A)", "SELECT was sent by a client that wants no reply"),
+    # Its reply never comes, while it is with the server.
+    ("""takes(one, A)
+killer = client(); killer.execute_command("CLIENT", "KILL", "ID", int(other.says("CLIENT", "ID")[1:]))
+other.sends(["DEL", "lock:1"]); one.says("GET", "lock:1")""", "a command was not answered"),
+    ("""client().set("large", "x" * 2000000); other.sends(*[["GET", "large"]] * 8, ["GET", "lock:1"])
+while not takes(one, A): pass
+one.says("GET", "lock:1")""", "a command was not answered"),
+], ids=["a script lengthens", "a script that was the last", "a script, and it stays", "swapdb", "quotes", "select in multi", "select refused",
+        "select muted", "killed, and stays", "does not read"])
+def test_what_cannot_be_followed_is_unknown(tmp_path, program, reason):
+    result, results = json_of(tmp_path, RAW + program)
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+    assert reason in result.err, result.err
+
+
+def test_what_can_be_followed_is_judged(tmp_path):
+    """A database that is refused, or is another one; what is sent behind QUIT; scripts, transactions and flushes that touch no lock."""
+    result, results = json_of(tmp_path, RAW + """
+assert takes(one, A) and one.says("EVAL", "return redis.call('set', 'x', 'y')", 0) == b"+OK" and one.says("PEXPIRE", "lock:1", 30000) == b":1"
+assert other.says("SELECT", 99)[:4] == b"-ERR" and not takes(other, B)
+assert other.says("SELECT", 3) == b"+OK" and takes(other, B)
+assert other.says("MOVE", "no:lock", 0) == b":0" and one.says("SWAPDB", 5, 6) == b"+OK"
+other.sends(["MULTI"], ["SET", "x", "y"], ["EXEC"]); assert [other.hears() for _ in range(4)] == [b"+OK", b"+QUEUED", b"*1", b"+OK"]
+assert gives(one, A) and gives(other, B) and other.says("RESET") == b"+RESET"
+assert takes(one, A) and not takes(other, B) and gives(one, A)
+third = Raw(); third.sends(["SET", "lock:1", C, "NX", "PX", 20000], ["QUIT"], ["DEL", "lock:1"]); assert third.hears() == third.hears() == b"+OK"
+assert not takes(one, A) and one.says("GET", "lock:1") == b"$17"
+""")
+    assert result.status == 0 and not violated(results) and "lease-exclusion" in holds(results), result.out + result.err
+
+
+def test_a_flush_in_a_transaction_and_a_copy_take_locks_away(tmp_path):
+    result, results = json_of(tmp_path, RAW + """
+assert takes(one, A) and other.says("SELECT", 3) == b"+OK" and takes(other, B)
+assert one.says("COPY", "lock:1", "lock:1", "DB", 3, "REPLACE") == b":1" and not gives(other, B)
+""")
+    assert result.status == 1 and "it overwrote" in "\n".join(violated(results)["extend-own"]["witness"]), result.out
+    result, results = json_of(tmp_path, RAW + """
+assert takes(one, A)
+other.sends(["MULTI"], ["FLUSHALL"], ["EXEC"]); assert [other.hears() for _ in range(4)] == [b"+OK", b"+QUEUED", b"*1", b"+OK"]
+assert takes(other, B) and not gives(one, A)
+""")
+    assert result.status == 1 and "release-own" in violated(results), result.out
+
+
+def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path):
+    """Somebody stands between watch and the server, and answers himself: whoever was refused hears that the lock is his."""
+    (tmp_path / "rules").write_text('lie: command=SET nth=2 after -> answer "+OK"\n')
+    with server() as port, subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{port}", "--rules", tmp_path / "rules"],
+                                            stdout=subprocess.PIPE, text=True) as between:
+        program = RAW + "assert takes(one, A) and takes(other, B)"
+        result, results = json_of(tmp_path, program, "--redis", f"redis://127.0.0.1:{int(between.stdout.readline())}")
+        between.terminate()
+    assert result.status == 2 and not holds(results) and "was answered otherwise than its key shows" in result.err, result.out + result.err

@@ -1,0 +1,59 @@
+/* answers.c - what the answer to an execution and the two looks at its key say together. */
+#include "watch/kinds.h"
+#include "watch/tell.h"
+
+#include "worker/look.h"
+
+#include <string.h>
+
+enum { EXPIRY_US = 2000 };
+
+bool tell_is_grant_like(const struct telling *it)
+{
+    const char *name = it->seen->name;
+    return kind_is_script(name) || strcmp(name, "EXEC") == 0 || strcmp(name, "SETNX") == 0 ||
+           strcmp(name, "HSETNX") == 0 || strcmp(name, "MSETNX") == 0 ||
+           (strcmp(name, "SET") == 0 && words_have(it->seen->words, "NX"));
+}
+
+/* The key's time may have ended between the first look and the execution: a server counts whole
+ * milliseconds. */
+static bool may_have_ended(const struct seen_execution *seen)
+{
+    const int64_t window_us = seen->looked_us - seen->began_us + EXPIRY_US;
+    return seen->before->is_there && seen->before->left_us <= window_us;
+}
+
+bool tell_has_ended(const struct telling *it, enum did did)
+{
+    if (!it->key->is_lock || !may_have_ended(it->seen))
+        return false;
+    if (did == DID_OVERWRITTEN)
+        return true;
+    return did == DID_DELETED &&
+           (look_is_refusal(&it->reply) ||
+            holder_named(it->watching, it->seen->words, it->seen->key) != it->key->owner);
+}
+
+bool tell_is_too_short(const struct telling *it, enum did did)
+{
+    return !kind_is_script(it->seen->name) && tell_is_grant_like(it) && it->seen->reply &&
+           it->reply.kind == REPLY_OK && !it->seen->behind->is_there && did != DID_DELETED &&
+           strcmp(it->seen->name, "EXEC") != 0;
+}
+
+bool tell_is_contradicted(const struct telling *it, enum did did)
+{
+    const struct request_words *words = it->seen->words;
+    const struct key_look *behind = it->seen->behind;
+    char value[VALUE_TEXT_MAX];
+    const bool is_set = strcmp(it->seen->name, "SET") == 0;
+    if ((!is_set && strcmp(it->seen->name, "SETNX") != 0) || !tell_is_grant_like(it) ||
+        !it->seen->reply || words->count < 3 || (is_set && words_have(words, "GET")))
+        return false;
+    const bool is_yes = is_set ? it->reply.kind == REPLY_OK
+                               : it->reply.kind == REPLY_INTEGER && it->reply.value == 1;
+    (void)keys_value(&it->watching->keys, words->at[2], words->lengths[2], value);
+    return is_yes ? behind->is_there && strcmp(behind->value, value) != 0
+                  : did == DID_CREATED && look_is_refusal(&it->reply);
+}
