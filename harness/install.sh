@@ -3,7 +3,8 @@
 #
 #   bin/picklock                       the program; it finds the rest by where it lies itself
 #   lib/picklock/*.so                  what it preloads into servers and workers
-#   share/pkgconfig/picklock.pc          and include/picklock: for a scheme of your own
+#   share/pkgconfig/picklock.pc        and include/picklock: for a scheme of your own. Of a prefix with a blank, pkg-config --cflags
+#                                      prints what make and eval understand; a script takes "$(pkg-config --variable=includedir picklock)"
 #   share/picklock                     scenarios, schemas, workers to start from, the skeleton of a scheme, example histories and
 #                                      reports, the action for GitHub, campaign.sh
 #   lib/python3.x/dist-packages        the Python package, and the pytest plug-in

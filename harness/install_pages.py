@@ -52,7 +52,7 @@ def installed_folders():
 
 class Pages:
     def __init__(self, prefix):
-        self.prefix = prefix
+        self.prefix = re.sub(r"[^\w@%+=:,./-]", r"\\\g<0>", prefix)  # as a shell wants it, in quotes of its commands, too
         self.files = installed_files()
         self.folders = installed_folders()
         found = [ROOT / "README.md", *(path for top in ("sim", "scenarios", "reports") for path in (ROOT / top).rglob("*.md") if ROOT / "reports/runs" not in path.parents)]

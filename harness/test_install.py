@@ -43,6 +43,7 @@ def test_it_works_from_any_folder(installed, tmp_path):
     assert played.returncode == 0 and " 0 not, 0 unknown" in played.stdout, played.stdout + played.stderr
     once = call(installed, "test", "--once", f"/usr/bin/python3 '{installed}/share/picklock/workers/naive_lock.py'", cwd=tmp_path)
     assert once.returncode == 0 and "A clean hand-over: as expected." in once.stdout, once.stdout + once.stderr
+    assert f"{installed}/lib/picklock/picklock-time.so" in call(installed, "doctor", cwd=tmp_path).stdout.replace("\n" + 24 * " ", " ")
 
 
 def test_scenarios_of_ones_own_come_first(installed, tmp_path):
@@ -131,9 +132,13 @@ def test_uninstall_takes_what_install_put_and_nothing_else(tmp_path):
     odd = "/opt/some # where"
     assert call_make("install", odd).returncode == 0
     if shutil.which("pkg-config"):
-        asked = subprocess.run(["pkg-config", "--cflags", "picklock"], text=True, capture_output=True,
-                               env={**os.environ, "PKG_CONFIG_PATH": f"{to}{odd}/share/pkgconfig"})
-        assert shlex.split(asked.stdout) == [f"-I{odd}/include/picklock"], asked
+        flags, folder = (subprocess.run(["pkg-config", what, "picklock"], text=True, capture_output=True, check=True,
+                                        env={**os.environ, "PKG_CONFIG_PATH": f"{to}{odd}/share/pkgconfig"}).stdout
+                         for what in ("--cflags", "--variable=includedir"))
+        assert shlex.split(flags) == [f"-I{odd}/include/picklock"] and folder == f"{odd}/include/picklock\n"
+    skeleton = (to / odd[1:] / "share/picklock/skeleton.c").read_text()
+    build, play = (shlex.split(words) for words in re.findall(r"^ \*     (\S.*)$", skeleton, re.M))
+    assert f"-I{odd}/include/picklock" in build and (to / play[-1][1:]).exists()
     assert call_make("uninstall", odd).returncode == 0 and list(to.iterdir()) == []
     for target in ("install", "uninstall"):
         relative = call_make(target, "opt")
@@ -310,6 +315,7 @@ def test_doctor_finds_this_machine_fit():
     assert looked.status == 0 and looked.err == ""
     assert said_of(looked, "redis-server").startswith("ok ")
     assert said_of(looked, "steering").startswith("ok ")
+    assert f"{BUILD}/picklock-time.so" in said_of(looked, "workers' time")  # no "..", wherever it is
     for subject in ("python3", "redis", "pytest"):
         assert said_of(looked, subject + " ").startswith("ok "), looked
     assert said_of(looked, "browser").startswith("ok " if has_browser() else "- ")
