@@ -2,7 +2,8 @@
 """How many witnesses `picklock explore --confirm` replays a second on real redis-servers, which it starts: one row.
 
 `make bench` runs it. One search at a time, so that what is not the searches' time is the replays'; their CPU is what the same
-searches take less without --confirm. On a busy machine only that CPU can be compared."""
+searches take less without --confirm. On a busy machine only that CPU can be compared. A schedule that is the witness of several properties,
+or begins that of another one, takes no replay of its own."""
 
 import json
 

@@ -17,24 +17,18 @@
 
 /* --- on real Redis --- */
 
-static enum fail open_live(void *context, const struct run *run, struct world **world,
-                           struct failure *failure)
+static enum fail open_live(void *context, const struct run *run, unsigned acting,
+                           struct world **world, struct failure *failure)
 {
+    (void)acting;
     return world_live_new(world, context, run, failure);
-}
-
-/* Did the server refuse a command because it does not know it? */
-static void note_unsupported(void *context, const struct event *event)
-{
-    bool *is_unsupported = context;
-    *is_unsupported |= event->kind == EVENT_EXECUTE && event->reply.kind == REPLY_ERROR &&
-                       event->reply.error == ERROR_UNSUPPORTED;
 }
 
 /* A witness that real Redis does not follow is told, and counted, unless it needs what this server
  * does not have; a server that is not there ends the program. */
 static enum fail confirm_one(struct cells *cells, int at, enum property property, struct live *live,
-                             struct finding *findings, struct failure *failure)
+                             struct replay_memo *memo, struct finding *findings,
+                             struct failure *failure)
 {
     const struct cell *cell = &cells->rows[at];
     const struct cell_witness *witness = &cell->witnesses[property];
@@ -43,11 +37,12 @@ static enum fail confirm_one(struct cells *cells, int at, enum property property
         cells->on_redis[at][property] = CONFIRMED_NOTHING;
         return FAIL_NONE;
     }
-    const struct event_sink also = {.take = note_unsupported, .context = &is_unsupported};
     const struct confirm_world world = {.open = open_live,
                                         .context = live,
                                         .clock_error_us = live_clock_error_us(live),
-                                        .also = &also};
+                                        .memo = memo,
+                                        .wanted = cell->outcome.findings,
+                                        .lacks_command = &is_unsupported};
     struct run run = confirm_run(&cell->options, &cell->outcome, cell_clients);
     enum fail fail = confirm(&run, &cell->outcome.findings[property], &world, findings, failure);
     if (fail && fail != FAIL_UNKNOWN)
@@ -72,18 +67,25 @@ enum fail explore_witness_confirm(struct cells *cells, const struct explore_args
     struct live *live = NULL;
     enum fail fail = live_new(&live, &options, failure);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
-    for (int i = 0; i < cells->count; i++)
+    struct replay_memo *memo = replay_memo_new();
+    for (int i = 0; i < cells->count; i++) {
+        if (i > 0 && cells->rows[i].options.scheme != cells->rows[i - 1].options.scheme) {
+            replay_memo_free(memo);
+            memo = replay_memo_new();
+        }
         for (int p = 0; p < PROPERTY_COUNT; p++) {
             if (cells->rows[i].outcome.findings[p].verdict != VERDICT_VIOLATED)
                 continue;
             all++;
             if (fail || cmd_stop)
                 continue;
-            fail = confirm_one(cells, i, (enum property)p, live, findings, failure);
+            fail = confirm_one(cells, i, (enum property)p, live, memo, findings, failure);
             done += fail == FAIL_NONE;
         }
+    }
     if (done < all)
         results_interrupt(results, fail ? failure->text : cmd_stop_name(), "replay", done, all);
+    replay_memo_free(memo);
     free(findings);
     live_free(live);
     return fail;

@@ -243,7 +243,8 @@ enum fail walk_make(const struct walk_maker *walker, struct picker *picker, bool
     struct world *world;
     memset(walk, 0, sizeof *walk);
     run.sink = (struct event_sink){.take = take, .context = &recording};
-    enum fail fail = kept_workers_world(walker->kept, &world, &run, is_fresh, failure);
+    const unsigned fresh = is_fresh ? (1u << run.clients) - 1 : FRESH_NOBODY;
+    enum fail fail = kept_workers_world(walker->kept, &world, &run, fresh, failure);
     if (fail)
         return fail;
     const struct history_head head = walk_head(&run, walker->program);

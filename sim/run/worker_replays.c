@@ -13,9 +13,8 @@ struct worker_replays {
     struct worker_program *program;
     struct kept_workers *kept; /* NULL: nothing runs */
     struct replay_memo *memo;
-    char *folder;                  /* NULL: nothing is kept */
-    int files;                     /* in it, by number */
-    struct history_writer *writer; /* of the replay that goes on */
+    char *folder; /* NULL: nothing is kept */
+    int files;    /* in it, by number */
     struct replay_recorder recorder;
 };
 
@@ -49,29 +48,41 @@ void worker_replays_free(struct worker_replays *replays)
 
 /* --- histories --- */
 
-static bool begin_file(void *context, const struct history_head *given, struct event_sink *sink)
+struct kept_replay {
+    struct history_writer *writer;
+    int number;
+};
+
+static void *begin_file(void *context, const struct history_head *given, struct event_sink *sink)
 {
     struct worker_replays *replays = context;
+    struct kept_replay *record = memory_new(1, sizeof *record);
     struct history_head head = *given;
     struct failure failure;
     (void)snprintf(head.scenario, sizeof head.scenario, "explore");
-    char *path = file_of(replays, replays->files);
-    const bool is_begun = !history_writer_new(&replays->writer, path, &head, &failure);
+    record->number = replays->files++;
+    char *path = file_of(replays, record->number);
+    const bool is_begun = !history_writer_new(&record->writer, path, &head, &failure);
     free(path);
     if (is_begun)
-        *sink = history_writer_sink(replays->writer);
-    return is_begun;
+        *sink = history_writer_sink(record->writer);
+    else
+        free(record);
+    return is_begun ? record : NULL;
 }
 
-static char *end_file(void *context, enum fail fail)
+static char *end_file(void *context, void *begun, enum fail fail)
 {
-    struct worker_replays *replays = context;
+    const struct worker_replays *replays = context;
+    struct kept_replay *record = begun;
     struct failure failure;
+    char *file = NULL;
     if (fail)
-        history_writer_abandon(replays->writer);
-    else if (!history_writer_close(replays->writer, &failure))
-        return file_of(replays, replays->files++);
-    return NULL;
+        history_writer_abandon(record->writer);
+    else if (!history_writer_close(record->writer, &failure))
+        file = file_of(replays, record->number);
+    free(record);
+    return file;
 }
 
 void worker_replays_record(struct worker_replays *replays, const char *folder)
@@ -91,8 +102,9 @@ bool worker_replays_link(const struct worker_replays *replays, const struct run 
 
 /* --- worlds --- */
 
-static enum fail open_world(void *context, const struct run *run, struct world **world,
-                            struct failure *failure)
+/* Who does nothing in it needs no process of his own for that. */
+static enum fail open_world(void *context, const struct run *run, unsigned acting,
+                            struct world **world, struct failure *failure)
 {
     struct worker_replays *replays = context;
     if (replays->kept && !kept_workers_suit(replays->kept, run)) {
@@ -101,7 +113,7 @@ static enum fail open_world(void *context, const struct run *run, struct world *
     }
     if (!replays->kept && kept_workers_new(&replays->kept, replays->program, run, failure))
         return failure->code;
-    return kept_workers_world(replays->kept, world, run, true, failure);
+    return kept_workers_world(replays->kept, world, run, acting, failure);
 }
 
 /* Behind a replay that came to no end nothing is used again. */

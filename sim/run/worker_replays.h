@@ -1,6 +1,7 @@
-/* worker_replays.h - one replay after another with a user's worker, each with new processes; their
- * servers are used again, reset (worker/session.h). One way is replayed once (replay_memo.h). From
- * the main thread only. */
+/* worker_replays.h - one replay after another with a user's worker. Each client that its choices
+ * name has a new process, which was asked for nothing before; who does nothing in it may have one
+ * that was reset, as the servers are (worker/session.h). One way is replayed once (replay_memo.h).
+ * From the main thread only. */
 #ifndef PICKLOCK_RUN_WORKER_REPLAYS_H
 #define PICKLOCK_RUN_WORKER_REPLAYS_H
 

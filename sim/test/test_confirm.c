@@ -15,14 +15,16 @@
 
 struct opened_worlds {
     int opened, ended;
+    unsigned acting; /* in the last */
     enum fail last;
 };
 
-static enum fail open_counted(void *context, const struct run *run, struct world **world,
-                              struct failure *failure)
+static enum fail open_counted(void *context, const struct run *run, unsigned acting,
+                              struct world **world, struct failure *failure)
 {
     struct opened_worlds *worlds = context;
     (void)failure;
+    worlds->acting = acting;
     worlds->opened++;
     *world = world_simulated_new(run);
     return FAIL_NONE;
@@ -109,14 +111,15 @@ static void one_way_is_replayed_once(void **state)
     free(cell);
 }
 
-static bool begin_record(void *context, const struct history_head *head, struct event_sink *sink)
+static void *begin_record(void *context, const struct history_head *head, struct event_sink *sink)
 {
     *sink = (struct event_sink){.take = hear, .context = context};
-    return head->clients == 2;
+    return head->clients == 2 ? context : NULL;
 }
 
-static char *end_record(void *context, enum fail fail)
+static char *end_record(void *context, void *record, enum fail fail)
 {
+    assert_ptr_equal(record, context);
     assert_true(*(int *)context > 0);
     return fail ? NULL : strdup("a file");
 }
@@ -148,6 +151,130 @@ static void what_is_replayed_is_written_down_once(void **state)
     assert_null(replay_memo_file(world.memo, &run, way));
 
     replay_memo_free(world.memo);
+    free(findings);
+    cell_close(cell);
+    free(cell);
+}
+
+/* The way, and it but for its last choices, as two findings of one cell. */
+struct two_ways {
+    struct explore_finding wanted[PROPERTY_COUNT];
+    const struct explore_finding *longer, *shorter;
+};
+
+static void make_two_ways(struct two_ways *ways, const struct explore_finding *way, int fewer)
+{
+    memset(ways, 0, sizeof *ways);
+    ways->longer = &ways->wanted[PROPERTY_RELEASE_OWN];
+    ways->shorter = &ways->wanted[PROPERTY_MUTUAL_EXCLUSION];
+    ways->wanted[PROPERTY_RELEASE_OWN] = *way;
+    ways->wanted[PROPERTY_MUTUAL_EXCLUSION] = *way;
+    ways->wanted[PROPERTY_MUTUAL_EXCLUSION].choices_count -= fewer;
+}
+
+/* Each is judged when its choices are over, by what had happened until then. */
+static void ways_that_begin_alike_share_a_replay(void **state)
+{
+    (void)state;
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    struct cell *cell = calloc(1, sizeof *cell);
+    search(cell);
+    struct failure failure = {0};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct finding *alone = calloc(PROPERTY_COUNT, sizeof *alone);
+    struct two_ways ways;
+    make_two_ways(&ways, &cell->outcome.findings[PROPERTY_RELEASE_OWN], 1);
+    for (int is_longer_first = 0; is_longer_first < 2; is_longer_first++) {
+        struct opened_worlds worlds = {0};
+        int heard = 0;
+        const struct replay_recorder recorder = {
+            .begin = begin_record, .end = end_record, .context = &heard};
+        struct confirm_world world = {.open = open_counted,
+                                      .context = &worlds,
+                                      .memo = replay_memo_new(),
+                                      .recorder = &recorder,
+                                      .wanted = ways.wanted};
+        for (int i = 0; i < 2; i++) {
+            const bool is_longer = (i == 0) == is_longer_first;
+            const struct explore_finding *way = is_longer ? ways.longer : ways.shorter;
+            assert_int_equal(confirm(&run, way, &world, findings, &failure), FAIL_NONE);
+            assert_int_equal(confirm(&run, way, NULL, alone, &failure), FAIL_NONE);
+            assert_memory_equal(findings, alone, PROPERTY_COUNT * sizeof *alone);
+            assert_int_equal(findings[PROPERTY_RELEASE_OWN].verdict,
+                             is_longer ? VERDICT_VIOLATED : VERDICT_HOLDS);
+        }
+        assert_int_equal(worlds.opened, 1);
+        assert_non_null(replay_memo_file(world.memo, &run, ways.longer));
+        assert_non_null(replay_memo_file(world.memo, &run, ways.shorter));
+        replay_memo_free(world.memo);
+    }
+    free(findings);
+    free(alone);
+    cell_close(cell);
+    free(cell);
+}
+
+/* What fails behind the end of a way is not about that way; what fails before it is. */
+static void a_failure_is_of_the_ways_that_it_cuts_short(void **state)
+{
+    (void)state;
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    struct cell *cell = calloc(1, sizeof *cell);
+    search(cell);
+    struct failure failure = {0};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct two_ways ways;
+    const struct explore_finding *whole = &cell->outcome.findings[PROPERTY_RELEASE_OWN];
+    struct choice *choices = calloc((size_t)whole->choices_count, sizeof *choices);
+    for (int at = 0; at < 2; at++) {
+        struct opened_worlds worlds = {0};
+        make_two_ways(&ways, whole, 2);
+        for (int i = 0; i < whole->choices_count; i++)
+            choices[i] = whole->choices[i];
+        /* its last choice cannot be the first one, nor the one before */
+        choices[at ? 0 : whole->choices_count - 1] = whole->choices[whole->choices_count - 1];
+        choices[at ? 0 : whole->choices_count - 2] = whole->choices[whole->choices_count - 1];
+        ways.wanted[PROPERTY_RELEASE_OWN].choices = choices;
+        ways.wanted[PROPERTY_MUTUAL_EXCLUSION].choices = choices;
+        const struct confirm_world world = {.open = open_counted,
+                                            .ended = end_counted,
+                                            .context = &worlds,
+                                            .memo = replay_memo_new(),
+                                            .wanted = ways.wanted};
+        const enum fail shorter = confirm(&run, ways.shorter, &world, findings, &failure);
+        assert_int_equal(worlds.opened, 1);
+        assert_int_not_equal(worlds.last, FAIL_NONE); /* the world is not to be used again */
+        assert_int_equal(shorter == FAIL_NONE, !at);
+        assert_int_not_equal(confirm(&run, ways.longer, &world, findings, &failure), FAIL_NONE);
+        assert_int_equal(worlds.opened, 2);
+        replay_memo_free(world.memo);
+    }
+    free(choices);
+    free(findings);
+    cell_close(cell);
+    free(cell);
+}
+
+static void who_is_named_acts(void **state)
+{
+    (void)state;
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    struct cell *cell = calloc(1, sizeof *cell);
+    search(cell);
+    struct failure failure = {0};
+    struct opened_worlds worlds = {0};
+    const struct confirm_world world = {.open = open_counted, .context = &worlds};
+    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct explore_finding way = cell->outcome.findings[PROPERTY_RELEASE_OWN];
+    assert_int_equal(confirm(&run, &way, &world, findings, &failure), FAIL_NONE);
+    assert_int_equal(worlds.acting, 1u << 0 | 1u << 1);
+    struct choice flush = {.kind = CHOICE_FLUSH_ALL};
+    way = (struct explore_finding){.choices = &flush, .choices_count = 1};
+    assert_int_equal(confirm(&run, &way, &world, findings, &failure), FAIL_NONE);
+    assert_int_equal(worlds.acting, 0);
     free(findings);
     cell_close(cell);
     free(cell);
@@ -190,6 +317,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_way_is_replayed_once),
         cmocka_unit_test(what_is_replayed_is_written_down_once),
+        cmocka_unit_test(ways_that_begin_alike_share_a_replay),
+        cmocka_unit_test(a_failure_is_of_the_ways_that_it_cuts_short),
+        cmocka_unit_test(who_is_named_acts),
         cmocka_unit_test(what_there_is_no_time_to_replay_is_no_finding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

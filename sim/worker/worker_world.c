@@ -456,11 +456,10 @@ enum fail kept_workers_new(struct kept_workers **made, struct worker_program *pr
 }
 
 enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
-                             bool is_fresh, struct failure *failure)
+                             unsigned fresh, struct failure *failure)
 {
-    const unsigned anew = is_fresh ? (1U << run->clients) - 1 : 0;
     enum fail fail = kept->session
-                         ? session_reset(kept->session, anew, failure)
+                         ? session_reset(kept->session, fresh, failure)
                          : open_session(&kept->session, kept->program, &kept->run, failure);
     if (fail)
         kept_workers_drop(kept);

@@ -37,10 +37,11 @@ struct kept_workers;
 enum fail kept_workers_new(struct kept_workers **kept, struct worker_program *program,
                            const struct run *run, struct failure *failure);
 /* The world before it is freed by then. run (kept) has another sink than that above, at most.
- * is_fresh: the processes are new. FAIL_UNKNOWN: a worker cannot be reset, and why. Behind any
- * failure, here or of the world, all begins anew with the next world. */
+ * fresh, bit a client: its process is new. FAIL_UNKNOWN: a worker cannot be reset, and why. Behind
+ * any failure, here or of the world, all begins anew with the next world. */
+enum { FRESH_NOBODY = 0 };
 enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
-                             bool is_fresh, struct failure *failure);
+                             unsigned fresh, struct failure *failure);
 /* Can a world of that run be one of them? */
 bool kept_workers_suit(const struct kept_workers *kept, const struct run *run);
 /* Nothing of what runs is used any more: what it did cannot be trusted. */

@@ -129,12 +129,14 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     struct cell_witness *witness = &cell->witnesses[property];
     struct failure failure = {0};
     struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct confirm_world world = cell->world ? *cell->world : (struct confirm_world){0};
+    world.wanted = cell->outcome.findings;
     if (!has_time_to_replay(cell)) {
         take_back(cell, property, unplayed,
                   explore_end_words(explore_is_stopped(&cell->options) ? END_STOPPED : END_TIME));
         return;
     }
-    if (confirm(&run, &cell->outcome.findings[property], cell->world, findings, &failure)) {
+    if (confirm(&run, &cell->outcome.findings[property], &world, findings, &failure)) {
         if (cell->world)
             take_back(cell, property, explore_is_stopped(&cell->options) ? unplayed : unshown,
                       explore_is_stopped(&cell->options) ? explore_end_words(END_STOPPED)

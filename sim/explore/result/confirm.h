@@ -9,15 +9,17 @@
 
 /* Writes replays down, so that none is made again for its history. */
 struct replay_recorder {
-    /* False: it cannot, now. *sink hears every event, numbered. */
-    bool (*begin)(void *context, const struct history_head *head, struct event_sink *sink);
-    char *(*end)(void *context, enum fail fail); /* returns its file (memory's), NULL: none */
+    /* NULL: it cannot, now. *sink hears every event, numbered. Several go on at once. */
+    void *(*begin)(void *context, const struct history_head *head, struct event_sink *sink);
+    /* What begin() returned; returns its file (memory's), NULL: none. */
+    char *(*end)(void *context, void *record, enum fail fail);
     void *context;
 };
 
-/* How to make a world; run's sink is set. open NULL: the simulated one. */
+/* How to make a world; run's sink is set. open NULL: the simulated one. acting, bit a client: those
+ * that the choices name; the others do nothing, and all that they might send stays on its way. */
 struct confirm_world {
-    enum fail (*open)(void *context, const struct run *run, struct world **world,
+    enum fail (*open)(void *context, const struct run *run, unsigned acting, struct world **world,
                       struct failure *failure);
     void (*ended)(void *context, enum fail fail); /* the world is freed; NULL: nobody asks */
     void *context;
@@ -28,6 +30,11 @@ struct confirm_world {
     struct replay_memo *memo; /* what was replayed before is not again, if nobody else hears it;
                                  NULL: it is */
     const struct replay_recorder *recorder; /* what is replayed for the memo; NULL: nobody writes */
+    /* PROPERTY_COUNT ways of the same run, of which those that are violated will be asked for, too:
+     * where the memo serves, one that goes on behind another is replayed, and either is judged when
+     * its choices are over. NULL: none. */
+    const struct explore_finding *wanted;
+    bool *lacks_command; /* out: the server did not know a command; NULL: nobody asks */
 };
 
 /* The run that a witness of this search belongs to; names (EXPLORE_CLIENTS_MAX of them) are kept by

@@ -12,6 +12,7 @@ struct replayed {
     struct choice *choices;
     int choices_count;
     struct finding findings[PROPERTY_COUNT];
+    bool lacks_command;
     char *file; /* or NULL */
 };
 
@@ -61,9 +62,11 @@ static const struct replayed *find(const struct replay_memo *memo, const struct 
 }
 
 const struct finding *replay_memo_find(const struct replay_memo *memo, const struct run *run,
-                                       const struct explore_finding *way)
+                                       const struct explore_finding *way, bool *lacks_command)
 {
     const struct replayed *replayed = find(memo, run, way);
+    if (replayed && lacks_command)
+        *lacks_command = replayed->lacks_command;
     return replayed ? replayed->findings : NULL;
 }
 
@@ -75,7 +78,8 @@ const char *replay_memo_file(const struct replay_memo *memo, const struct run *r
 }
 
 void replay_memo_put(struct replay_memo *memo, const struct run *run,
-                     const struct explore_finding *way, const struct finding *findings, char *file)
+                     const struct explore_finding *way, const struct finding *findings,
+                     bool lacks_command, char *file)
 {
     struct replayed *replayed = memory_new(1, sizeof *replayed);
     replayed->next = memo->last;
@@ -85,6 +89,7 @@ void replay_memo_put(struct replay_memo *memo, const struct run *run,
         replayed->choices[i] = way->choices[i];
     replayed->choices_count = way->choices_count;
     memcpy(replayed->findings, findings, sizeof replayed->findings);
+    replayed->lacks_command = lacks_command;
     replayed->file = file;
     memo->last = replayed;
 }

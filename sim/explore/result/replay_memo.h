@@ -11,12 +11,15 @@ struct replay_memo *replay_memo_new(void);
 void replay_memo_free(struct replay_memo *memo); /* NULL is fine */
 
 /* The PROPERTY_COUNT findings (borrowed until it is freed) of the same choices in the same run: so
- * many clients and servers, that lease, that seed. NULL: not replayed yet. One scheme a memo. */
+ * many clients and servers, that lease, that seed. NULL: not replayed yet. One scheme a memo.
+ * *lacks_command (NULL: nobody asks): as it was put. */
 const struct finding *replay_memo_find(const struct replay_memo *memo, const struct run *run,
-                                       const struct explore_finding *way);
-/* Copies. Takes file: its history is there; NULL: nobody wrote it. */
+                                       const struct explore_finding *way, bool *lacks_command);
+/* Copies. lacks_command: the server did not know one. Takes file: its history is there; NULL:
+ * nobody wrote it. */
 void replay_memo_put(struct replay_memo *memo, const struct run *run,
-                     const struct explore_finding *way, const struct finding *findings, char *file);
+                     const struct explore_finding *way, const struct finding *findings,
+                     bool lacks_command, char *file);
 
 /* The file of the same choices in the same run (borrowed); NULL: there is none. */
 const char *replay_memo_file(const struct replay_memo *memo, const struct run *run,
