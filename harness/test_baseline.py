@@ -96,6 +96,33 @@ def test_what_is_fixed_is_told_and_taken_out(picklock, file):
     assert lines_of(file) == SLOW, "what was not judged in this run stays"
 
 
+def test_with_a_baseline_explore_counts_bugs(picklock, file):
+    """Without one, a search of the table's schemes only shows; with one, what is not in it is new. What was asked for goes first."""
+    found = ["explore", "--scheme", "set-nx-ex-del", "--fault", "slow-work"]
+    assert picklock(*found).status == 0
+    write(file, [])
+    new = picklock(*found, "--baseline", file)
+    assert new.status == 1 and f"New: {SLOW[0]}; {SLOW[1]}." in new.out.replace("\n", " ")
+    assert picklock(*found, "--baseline", file, "--update-baseline").status == 0
+    assert lines_of(file) == SLOW
+    never = picklock(*found, "--baseline", file, "--fail-on", "never")
+    assert never.status == 0 and "Known, and still there, but no failure here" in never.out and "Fixed" not in never.out
+    safe = ["explore", "--scheme", "set-nx-px-cad", "--fault", "slow-work", "--baseline", file]
+    assert picklock(*safe).status == 0, "an overrun is no bug"
+
+
+def test_what_a_scenario_states_is_not_fixed(picklock, file):
+    """It is there, and no failure: neither told as fixed nor taken out; what is not there any more is."""
+    states = ["run set-nx-ex-del expired-lease-double-delete lease-exclusion unlock-bug",
+              "run set-nx-px-cad expired-lease-double-delete mutual-exclusion overrun"]
+    write(file, [*states, "run set-nx-px-cad expired-lease-double-delete release-own unlock-bug"])
+    ran = picklock("run", "--on", "sim", "--scheme", "set-nx-ex-del,set-nx-px-cad", "expired-lease-double-delete", "--baseline", file,
+                   "--update-baseline")
+    assert ran.status == 0
+    assert f"leaves it out: {states[0]}; {states[1]}." in ran.out.replace("\n", " ") and "Fixed" not in ran.out
+    assert lines_of(file) == states
+
+
 def test_a_sample_fixes_nothing(picklock, file):
     """A stress run and a random search that do not find a violation have not shown that it is gone."""
     known = ["cell set-nx-px-cad slow-work release-own unlock-bug", "stress set-nx-px-cad stress release-own unlock-bug"]

@@ -40,6 +40,7 @@ def test_version():
     (["stress", "--update-baselin"], 64, "did you mean '--update-baseline'?"),  # the last one of the longest table
     (["run", "--scheme", "set-nx-px-cda"], 64, "did you mean 'set-nx-px-cad'?"),
     (["run", "--scheme"], 64, "--scheme wants a value"),
+    (["run", "--scheme", "fenced", "--scheme=setnx-del"], 64, "--scheme is given twice: 'fenced' and 'setnx-del'"),
     (["run", "--on", "mars"], 64, "--on wants redis or sim"),
     (["run", "--seed", "x"], 64, "--seed wants a whole number"),
     (["run", "--repeat", "0"], 64, "--repeat wants 1 to"),
@@ -337,6 +338,8 @@ def test_a_shard_without_a_run_is_done(tmp_path):
     for shard in ("1/2", "2/2"):
         ran = run(*words, "--shard", shard, "--out", tmp_path / shard[0])
         assert ran.status == 0 and "nothing was run" not in ran.out, ran
+        said = f"note: Nothing falls to shard {shard[0]} of 2, which so judges nothing: the verdict is that of all shards"
+        assert (said in ran.out.replace("\n", " ")) == ("0 runs" in ran.out), ran
         suites = ElementTree.parse(tmp_path / shard[0] / "latest" / "junit.xml").getroot()
         assert suites.get("errors") == "0"
 

@@ -62,7 +62,8 @@ const char cmd_explore_help[] =
     "                         schemes); `picklock report` merges the folders of all parts\n"
     "  --out DIR              make a run folder in DIR: results in every format, and each witness\n"
     "                         as a schedule (for `picklock replay`) and as a history\n"
-    "  --baseline FILE, --update-baseline, --progress HOW   as for `picklock run`\n"
+    "  --baseline FILE, --update-baseline, --progress HOW   as for `picklock run`; with a\n"
+    "                         baseline --fail-on is bug, where nothing else is said\n"
     REPORT_HELP;
 /* clang-format on */
 

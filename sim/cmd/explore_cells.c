@@ -433,9 +433,12 @@ void cells_note_interruption(const struct cells *cells, const struct explore_arg
 
 void cells_add_rows(struct cells *cells, const struct explore_args *args, struct results *results)
 {
+    /* Who keeps a list of what is accepted wants to hear of the rest. */
+    const enum fail_on otherwise = args->output.baseline_path ? FAIL_ON_BUG : FAIL_ON_NEVER;
     cells->first_row = results->rows_count;
     for (int i = 0; i < cells->count; i++)
-        result_add_cell(results, &cells->rows[i], cells->on_redis[i], args->fail_on);
+        result_add_cell(results, &cells->rows[i], cells->on_redis[i],
+                        fail_on_for(args->fail_on, cells->rows[i].options.scheme, otherwise));
     if (args->asking)
         explore_asking_note(results, args->asking, cells);
     if (args->program)

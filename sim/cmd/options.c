@@ -99,33 +99,47 @@ static enum fail take_value(const struct option_row *row, const char *text, stru
     return FAIL_INTERNAL;
 }
 
+/* given: of each row the value so far, or NULL. One that is judged by a part of what was said would
+ * be judged wrongly: only the same value may be given again. */
+static enum fail take_option(char **argv, int left, const struct option_row *rows, int count,
+                             const char **given, int *taken, struct failure *failure)
+{
+    const char *word = argv[0], *equals = strchr(word, '=');
+    const struct option_row *row =
+        row_named(rows, count, word, equals ? (size_t)(equals - word) : strlen(word));
+    if (!row)
+        return unknown_option(rows, count, word, failure);
+    if (row->kind == KIND_FLAG && equals)
+        return failure_set(failure, FAIL_INPUT, "%s takes no value", row->name);
+    if (row->kind != KIND_FLAG && !equals && left == 1)
+        return failure_set(failure, FAIL_INPUT, "%s wants a value", row->name);
+    const bool is_next = row->kind != KIND_FLAG && !equals;
+    const char *value = equals ? equals + 1 : is_next ? argv[1] : "", **before = &given[row - rows];
+    *taken = 1 + is_next;
+    if (*before && strcmp(*before, value))
+        return failure_set(failure, FAIL_INPUT, "%s is given twice: '%s' and '%s'", row->name,
+                           *before, value);
+    *before = value;
+    return take_value(row, value, failure);
+}
+
 enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
                         int *operands, struct failure *failure)
 {
-    int kept = 0, only_operands = 0;
-    for (int i = 1; i < argc; i++) {
-        char *word = argv[i];
-        if (only_operands || word[0] != '-' || !word[1]) {
-            argv[1 + kept++] = word;
-            continue;
-        }
-        if (!strcmp(word, "--")) {
-            only_operands = 1;
-            continue;
-        }
-        const char *equals = strchr(word, '=');
-        size_t length = equals ? (size_t)(equals - word) : strlen(word);
-        const struct option_row *row = row_named(rows, count, word, length);
-        if (!row)
-            return unknown_option(rows, count, word, failure);
-        if (row->kind == KIND_FLAG && equals)
-            return failure_set(failure, FAIL_INPUT, "%s takes no value", row->name);
-        if (row->kind != KIND_FLAG && !equals && i + 1 == argc)
-            return failure_set(failure, FAIL_INPUT, "%s wants a value", row->name);
-        const char *value = equals ? equals + 1 : row->kind == KIND_FLAG ? "" : argv[++i];
-        if (take_value(row, value, failure))
-            return failure->code;
+    const char **given = memory_new((size_t)count, sizeof *given);
+    enum fail fail = FAIL_NONE;
+    int kept = 0;
+    bool only_operands = false;
+    for (int i = 1, taken = 1; !fail && i < argc; i += taken) {
+        taken = 1;
+        if (only_operands || argv[i][0] != '-' || !argv[i][1])
+            argv[1 + kept++] = argv[i];
+        else if (!strcmp(argv[i], "--"))
+            only_operands = true;
+        else
+            fail = take_option(argv + i, argc - i, rows, count, given, &taken, failure);
     }
+    free(given);
     *operands = kept;
-    return FAIL_NONE;
+    return fail;
 }

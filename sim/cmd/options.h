@@ -44,7 +44,8 @@ struct option_row {
 /* clang-format on */
 
 /* Fills the targets and moves the operands to the front of argv[1..]; *operands is how many. "--"
- * ends the options. FAIL_INPUT: unknown option (did you mean), value missing or out of range. */
+ * ends the options. FAIL_INPUT: unknown option (did you mean), value missing or out of range, two
+ * values for one option. */
 enum fail options_parse(int argc, char **argv, const struct option_row *rows, int count,
                         int *operands, struct failure *failure);
 

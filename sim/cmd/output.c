@@ -331,6 +331,11 @@ enum fail output_write(struct output *output, struct results *results, struct fa
 {
     struct failure first = {0}, one;
     results->elapsed_us = monotonic_us() - output->began_us;
+    if (results->shard.count && !results->rows_count && !results->interrupted.why)
+        results_note(results,
+                     memory_format("Nothing falls to shard %d of %d, which so judges nothing: "
+                                   "the verdict is that of all shards (`picklock report`).",
+                                   results->shard.number, results->shard.count));
     if (apply_baseline(output, results, &one))
         note_failure(&first, &one);
     if (output->folder)

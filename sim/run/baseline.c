@@ -1,10 +1,9 @@
 /* baseline.c - see baseline.h. */
 #include "run/baseline.h"
 
-#include "base/infile.h"
 #include "base/memory.h"
-#include "base/names.h"
 #include "base/outfile.h"
+#include "run/baseline_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,64 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#define BASELINE_HEAD "picklock-baseline 1"
-
-enum { BASELINE_BYTES_MAX = 16 << 20, FIELDS = 5 };
-
-static const char *const kinds[] = {
-    [KIND_RUN] = "run", [KIND_STRESS] = "stress", [KIND_CELL] = "cell"};
-
-struct known {
-    char *line; /* as it stands in the file */
-    char *lock, *subject;
-    enum result_kind kind;
-    enum property property;
-    enum cause cause;
-};
-
-struct baseline {
-    const char *path;
-    struct known *rows;
-    int count;
-};
-
-/* --- a line --- */
-
-/* Words may stand behind it; a number that only begins like ours is another version's. */
-static bool is_head(const char *line)
-{
-    static const char head[] = "# " BASELINE_HEAD;
-    return !strncmp(line, head, sizeof head - 1) && strchr(": \t", line[sizeof head - 1]);
-}
-
-/* A blank would end the field, a number sign begin a comment, a backslash be an escape. */
-static char *field(const char *text)
-{
-    char *made = memory_new(4 * strlen(text) + 2, 1), *to = made;
-    if (!*text)
-        *to++ = '-';
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte <= ' ' || byte == 0x7F || strchr("#\\", byte))
-            to += sprintf(to, "\\x%02X", byte);
-        else
-            *to++ = (char)byte;
-    }
-    return made;
-}
-
-static char *line_of(const struct result_row *row, const struct result_property *property,
-                     enum cause cause)
-{
-    char *lock = field(result_lock(row)), *subject = field(row->subject);
-    char *line = memory_format("%s %s %s %s %s", kinds[result_kind(row)], lock, subject,
-                               property_name(property->property),
-                               cause == CAUSE_NONE ? "-" : cause_name(cause));
-    free(lock);
-    free(subject);
-    return line;
-}
 
 /* --- what of a row is a failure --- */
 
@@ -131,22 +72,14 @@ static bool is_sample(const struct result_row *row)
     return row->stress || row->is_inferred;
 }
 
-/* Was the known finding judged again by a row that could have shown it, and is gone? A sample, a
- * random search or one that was cut says nothing by not finding it; and a cell tells one cause of
- * each property. */
-static bool is_gone_from(const struct known *known, const struct result_row *row)
+/* Does the row show it, as a failure or not? */
+static bool is_shown_in(const struct known *known, const struct result_row *row)
 {
-    if (!is_of_row(known, row) || is_sample(row) || row->error || row->not_applicable ||
-        (row->search && (!row->search->is_complete || search_is_random(row->search))))
-        return false;
-    for (int i = 0; i < row->properties_count; i++) {
-        const struct result_property *property = &row->properties[i];
-        if (property->property != known->property)
-            continue;
-        return property->verdict == VERDICT_HOLDS ||
-               (property->verdict == VERDICT_VIOLATED && !row->search &&
-                !(failing_causes(row, property) >> known->cause & 1));
-    }
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].verdict == VERDICT_VIOLATED &&
+            causes_of(&row->properties[i]) >> known->cause & 1 &&
+            is_same(known, row, &row->properties[i], (int)known->cause))
+            return true;
     return false;
 }
 
@@ -159,28 +92,49 @@ static bool is_found_in(const struct known *known, const struct result_row *row)
     return false;
 }
 
-static bool is_gone(const struct known *known, const struct results *results)
+/* Was the known finding judged again by a row that could have shown it, and is not there? A sample,
+ * a random search or one that was cut says nothing by not finding it; and a cell tells one cause of
+ * each property. */
+static bool is_gone_from(const struct known *known, const struct result_row *row)
 {
-    bool is_gone = false;
-    for (int i = 0; i < results->rows_count; i++) {
-        if (is_found_in(known, &results->rows[i]))
-            return false;
-        is_gone |= is_gone_from(known, &results->rows[i]);
-    }
-    return is_gone;
+    if (!is_of_row(known, row) || is_sample(row) || row->error || row->not_applicable ||
+        (row->search && (!row->search->is_complete || search_is_random(row->search))))
+        return false;
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].property == known->property)
+            return row->properties[i].verdict == VERDICT_HOLDS ||
+                   (row->properties[i].verdict == VERDICT_VIOLATED && !row->search);
+    return false;
 }
 
-/* By a sample that was judged, and did not come upon it. */
-static bool is_unseen(const struct known *known, const struct results *results)
+/* What became of a finding that is known. */
+enum known_fate {
+    FATE_UNJUDGED,
+    FATE_UNSEEN,    /* by a sample that was judged, and did not come upon it */
+    FATE_GONE,      /* judged again, and not there */
+    FATE_UNCOUNTED, /* there, and no failure: a scenario states it, or --fail-on leaves it out */
+    FATE_FOUND
+};
+
+static enum known_fate fate_in(const struct known *known, const struct result_row *row)
 {
-    bool is_unseen = false;
+    return is_found_in(known, row)    ? FATE_FOUND
+           : is_shown_in(known, row)  ? FATE_UNCOUNTED
+           : is_gone_from(known, row) ? FATE_GONE
+           : is_of_row(known, row) && is_sample(row) && !row->error && !row->not_applicable
+               ? FATE_UNSEEN
+               : FATE_UNJUDGED;
+}
+
+/* Of several rows that one counts in which most of it is seen. */
+static enum known_fate fate_of(const struct known *known, const struct results *results)
+{
+    enum known_fate fate = FATE_UNJUDGED;
     for (int i = 0; i < results->rows_count; i++) {
-        const struct result_row *row = &results->rows[i];
-        if (is_found_in(known, row))
-            return false;
-        is_unseen |= is_of_row(known, row) && is_sample(row) && !row->error && !row->not_applicable;
+        const enum known_fate one = fate_in(known, &results->rows[i]);
+        fate = one > fate ? one : fate;
     }
-    return is_unseen;
+    return fate;
 }
 
 /* --- applying --- */
@@ -216,7 +170,7 @@ static void count_row(const struct baseline *baseline, struct result_row *row, s
             property->known |= is_known ? 1u << cause : 0;
             if (is_known)
                 continue;
-            char *line = line_of(row, property, (enum cause)cause);
+            char *line = baseline_line(row, property, (enum cause)cause);
             tally.words = listed(tally.words, line);
             free(line);
         }
@@ -237,165 +191,26 @@ static void note(struct results *results, const char *head, char *words)
 void baseline_apply(const struct baseline *baseline, struct results *results)
 {
     struct tally tally = {0};
-    char *gone = NULL, *unseen = NULL;
+    char *of[FATE_FOUND + 1] = {NULL};
     for (int i = 0; i < results->rows_count; i++)
         count_row(baseline, &results->rows[i], &tally);
-    for (int i = 0; i < baseline->count; i++)
-        if (is_gone(&baseline->rows[i], results))
-            gone = listed(gone, baseline->rows[i].line);
-        else if (is_unseen(&baseline->rows[i], results))
-            unseen = listed(unseen, baseline->rows[i].line);
+    for (int i = 0; i < baseline->count; i++) {
+        const enum known_fate fate = fate_of(&baseline->rows[i], results);
+        if (fate == FATE_GONE || fate == FATE_UNSEEN || fate == FATE_UNCOUNTED)
+            of[fate] = listed(of[fate], baseline->rows[i].line);
+    }
     if (tally.known)
         results_note(results,
                      memory_format("%d violation%s known, and accepted by %s.", tally.known,
                                    tally.known == 1 ? " is" : "s are", baseline->path));
     note(results, "New", tally.words);
-    note(results, "Fixed, and to be taken out with --update-baseline", gone);
-    note(results, "Known, and not seen this time, which proves nothing of a sample", unseen);
-}
-
-/* --- the file --- */
-
-static enum fail bad(const struct baseline *baseline, int line, long column,
-                     struct failure *failure, const char *wanted, const char *word)
-{
-    return failure_set(failure, FAIL_INPUT, "%s:%d:%ld: wants %s, not '%.60s'", baseline->path,
-                       line, column, wanted, word);
-}
-
-static int hex(char digit)
-{
-    const char *digits = "0123456789ABCDEF", *at = digit ? strchr(digits, digit) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* What field() made, undone in place; "-" alone is an empty one. */
-static void unfield(char *text)
-{
-    char *to = text;
-    if (!strcmp(text, "-"))
-        *text = '\0';
-    for (const char *at = text; *at; to++) {
-        bool is_escape = at[0] == '\\' && at[1] == 'x' && hex(at[2]) >= 0 && hex(at[3]) >= 0;
-        *to = is_escape ? (char)(16 * hex(at[2]) + hex(at[3])) : *at;
-        at += is_escape ? 4 : 1;
-    }
-    *to = '\0';
-}
-
-static void drop(struct known *known)
-{
-    free(known->line);
-    free(known->lock);
-    free(known->subject);
-}
-
-/* words: the fields of text, cut out of a copy of it. */
-static enum fail read_fields(struct baseline *baseline, int number, char *const words[FIELDS],
-                             const char *start, struct known *known, struct failure *failure)
-{
-    int kind = NAMES_FIND(kinds, words[0]);
-    if (kind < 0)
-        return bad(baseline, number, words[0] - start + 1, failure, "run, stress or cell",
-                   words[0]);
-    known->kind = (enum result_kind)kind;
-    if (!property_read(words[3], &known->property))
-        return bad(baseline, number, words[3] - start + 1, failure,
-                   "a property (`picklock list properties`)", words[3]);
-    if (strcmp(words[4], "-") != 0 && !cause_read(words[4], &known->cause))
-        return bad(baseline, number, words[4] - start + 1, failure,
-                   "a cause (`picklock list causes`)", words[4]);
-    unfield(words[1]);
-    unfield(words[2]);
-    known->lock = memory_text(words[1]);
-    known->subject = memory_text(words[2]);
-    return FAIL_NONE;
-}
-
-static enum fail read_line(struct baseline *baseline, int number, const char *text,
-                           struct failure *failure)
-{
-    char *copy = memory_text(text), *rest = copy, *words[FIELDS + 1] = {0};
-    struct known known = {0};
-    int count = 0;
-    enum fail fail = FAIL_NONE;
-    for (char *word; count <= FIELDS && (word = strsep(&rest, " \t"));)
-        if (*word)
-            words[count++] = word;
-    if (count != FIELDS)
-        fail = failure_set(failure, FAIL_INPUT,
-                           "%s:%d:1: wants five words: run, stress or cell, the lock, the scenario "
-                           "or faults, the property, the cause; has %s%d",
-                           baseline->path, number, count > FIELDS ? "more than " : "",
-                           count > FIELDS ? FIELDS : count);
-    else
-        fail = read_fields(baseline, number, words, copy, &known, failure);
-    free(copy);
-    if (fail) {
-        drop(&known);
-        return fail;
-    }
-    known.line = memory_text(text);
-    baseline->rows =
-        memory_resize(baseline->rows, (size_t)baseline->count + 1, sizeof *baseline->rows);
-    baseline->rows[baseline->count++] = known;
-    return FAIL_NONE;
-}
-
-static enum fail read_lines(struct baseline *baseline, char *bytes, size_t size,
-                            struct failure *failure)
-{
-    char *rest = bytes;
-    int number = 0;
-    if (strlen(bytes) != size)
-        return failure_set(failure, FAIL_INPUT, "%s: is no text: it has a zero byte at %zu",
-                           baseline->path, strlen(bytes));
-    for (char *line; (line = strsep(&rest, "\n"));) {
-        line[strcspn(line, "\r")] = '\0';
-        if (number++ == 0 && !is_head(line))
-            return failure_set(failure, FAIL_INPUT,
-                               "%s:1:1: wants '# " BASELINE_HEAD
-                               "', which --update-baseline writes",
-                               baseline->path);
-        char *comment = strchr(line, '#');
-        if (comment)
-            *comment = '\0';
-        for (size_t end = strlen(line); end > 0 && strchr(" \t", line[end - 1]); end--)
-            line[end - 1] = '\0';
-        if (line[strspn(line, " \t")] && read_line(baseline, number, line, failure))
-            return FAIL_INPUT;
-    }
-    return FAIL_NONE;
-}
-
-enum fail baseline_read(const char *path, bool is_new, struct baseline **baseline,
-                        struct failure *failure)
-{
-    char *bytes = NULL;
-    size_t size;
-    *baseline = memory_new(1, sizeof **baseline);
-    (*baseline)->path = path;
-    if (is_new && access(path, F_OK) != 0)
-        return FAIL_NONE;
-    enum fail fail = infile_read(path, BASELINE_BYTES_MAX, &bytes, &size, failure);
-    if (!fail)
-        fail = read_lines(*baseline, bytes, size, failure);
-    free(bytes);
-    if (fail) {
-        baseline_free(*baseline);
-        *baseline = NULL;
-    }
-    return fail;
-}
-
-void baseline_free(struct baseline *baseline)
-{
-    if (!baseline)
-        return;
-    for (int i = 0; i < baseline->count; i++)
-        drop(&baseline->rows[i]);
-    free(baseline->rows);
-    free(baseline);
+    note(results, "Fixed, and to be taken out with --update-baseline", of[FATE_GONE]);
+    note(results,
+         "Known, and still there, but no failure here, since the scenario states it or --fail-on "
+         "leaves it out",
+         of[FATE_UNCOUNTED]);
+    note(results, "Known, and not seen this time, which proves nothing of a sample",
+         of[FATE_UNSEEN]);
 }
 
 /* --- writing --- */
@@ -421,7 +236,7 @@ static struct baseline_lines all_lines(const struct baseline *baseline,
 {
     struct baseline_lines lines = {0};
     for (int i = 0; i < baseline->count; i++)
-        if (!is_gone(&baseline->rows[i], results))
+        if (fate_of(&baseline->rows[i], results) != FATE_GONE)
             add_line(&lines, memory_text(baseline->rows[i].line));
     for (int i = 0; i < results->rows_count; i++) {
         const struct result_row *row = &results->rows[i];
@@ -429,7 +244,7 @@ static struct baseline_lines all_lines(const struct baseline *baseline,
             unsigned failing = failing_causes(row, &row->properties[k]);
             for (int cause = 0; cause < CAUSE_COUNT; cause++)
                 if (failing >> cause & 1 && !has(baseline, row, &row->properties[k], cause))
-                    add_line(&lines, line_of(row, &row->properties[k], (enum cause)cause));
+                    add_line(&lines, baseline_line(row, &row->properties[k], (enum cause)cause));
         }
     }
     if (lines.count)

@@ -24,7 +24,8 @@ void baseline_free(struct baseline *baseline); /* NULL is fine */
 
 /* Marks the causes that are known, and the rows all of whose failures are, and says in notes how
  * many there are, which findings are new, which known ones are gone (of those only that a run that
- * is not a sample has judged again), and which a sample has not seen. */
+ * is not a sample has judged again), which are there and no failure, and which a sample has not
+ * seen. */
 void baseline_apply(const struct baseline *baseline, struct results *results);
 
 /* Writes the file anew: the findings of results, and those known ones that were not judged again,

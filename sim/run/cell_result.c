@@ -116,7 +116,7 @@ void result_add_cell(struct results *results, const struct cell *cell,
     result_name_row(row, cell->faults, scheme);
     row->is_unsupported =
         cell->outcome.end == END_UNSUPPORTED || cell->outcome.end == END_NOT_MODELLED;
-    row->fail_on = fail_on_for(fail_on, scheme, FAIL_ON_NEVER);
+    row->fail_on = fail_on;
     row->elapsed_us = cell->elapsed_us;
     row->search = memory_new(1, sizeof *row->search);
     fill_search(row->search, cell);

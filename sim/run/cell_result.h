@@ -8,8 +8,7 @@
 extern char cell_clients[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES];
 
 /* Appends the cell's row. Nothing is expected of a cell: fail_on says what counts as failed;
- * UNSAID: nothing, but of a user's scheme its own faults. cell and on_redis (PROPERTY_COUNT) are
- * borrowed. */
+ * UNSAID: nothing. cell and on_redis (PROPERTY_COUNT) are borrowed. */
 void result_add_cell(struct results *results, const struct cell *cell,
                      const enum confirmed *on_redis, enum fail_on fail_on);
 
