@@ -1,12 +1,13 @@
 """Connections of workers: that fall silent, that are refused, that end with commands on their way. Who breaks by it, and who lives with it."""
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, PATIENCE_S, ROOT
 from workers import EXAMPLES, PYTHON, needs_redis_py
 
 # A scheme of the table as a worker, over a socket of its own; a connection that failed is closed, and the next command dials anew.
@@ -169,6 +170,14 @@ def test_a_release_that_compares_lives_with_a_slow_connection(own, searched):
     ran, found = searched(own(more=EACH), "slow-dial", "--runs", 120)
     assert set(found["slow-dial"].values()) <= {"leftover", "overrun"} and "release-own" not in found["slow-dial"], ran
     assert "no fault struck" not in ran.out, ran
+
+
+def test_connections_are_held_without_any_right_over_the_network(own, tmp_path):
+    """As an ordinary user, and as root of a container has it: without CAP_NET_ADMIN."""
+    without = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"] if os.geteuid() == 0 else []
+    ran = subprocess.run([*without, BUILD / "picklock", "run", "--worker", own(PLAIN_DELETE, more=EACH), "scenarios/slow-dial.yaml", "--out",
+                          tmp_path / "out"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert ran.returncode == 1 and "unlock-bug" in ran.stdout and "0 unknown" in ran.stdout, ran
 
 
 def test_who_gives_up_connecting_and_says_so_is_not_blamed(own, searched):

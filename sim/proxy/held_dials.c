@@ -1,18 +1,19 @@
 /* held_dials.c - dials that are not answered for a while: who connects stands in SYN_SENT, as where
  * a network drops packets, or a machine has no time for them.
  *
- * A filter on the listening socket that takes nothing drops the SYN of each dial. The kernel at the
- * other end says it again after a second and more; so whoever still dials then is answered by a
- * dial of our own, from the listener's port to his: both ends open at once (RFC 9293, 3.5,
- * "Simultaneous Connection Synchronization"), and nobody waits. Loopback and IPv4 alone.
+ * A listening socket that wants packets which no router has passed on (IP_MINTTL of 255) drops the
+ * SYN of each dial, since who connects sends with the usual 64; no right is needed for it, where a
+ * filter (SO_ATTACH_FILTER) wants CAP_NET_ADMIN from a new kernel. The kernel at the other end says
+ * it again after a second and more; so whoever still dials then is answered by a dial of our own,
+ * from the listener's port to his: both ends open at once (RFC 9293, 3.5, "Simultaneous Connection
+ * Synchronization"), and nobody waits. Loopback and IPv4 alone.
  *
- * Sources: socket(7), SO_ATTACH_FILTER; sock_diag(7). */
+ * Sources: ip(7), IP_MINTTL; sock_diag(7). */
 #include "proxy/internal.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -74,15 +75,15 @@ static int find_dials(int port, uint16_t ports[DIALS_MAX])
 
 enum fail proxy_hold_dials(struct proxy *proxy, struct failure *failure)
 {
-    struct sock_filter nothing = {.code = BPF_RET | BPF_K, .k = 0};
-    const struct sock_fprog program = {.len = 1, .filter = &nothing};
+    const int unreached = 255;
     uint16_t ports[DIALS_MAX];
     assert(!proxy->listener->is_unix && !proxy->is_refusing);
     if (find_dials(proxy_port(proxy), ports) < 0)
         return failure_set(failure, FAIL_UNKNOWN,
                            "who connects cannot be found: this kernel answers no sock_diag");
-    if (setsockopt(descriptor_of(proxy), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program))
-        return failure_set(failure, FAIL_UNKNOWN, "dials cannot be held: %s", strerror(errno));
+    if (setsockopt(descriptor_of(proxy), IPPROTO_IP, IP_MINTTL, &unreached, sizeof unreached))
+        return failure_set(failure, FAIL_UNKNOWN, "dials cannot be held: IP_MINTTL: %s",
+                           strerror(errno));
     proxy->holds_dials = true;
     return FAIL_NONE;
 }
@@ -153,8 +154,8 @@ enum fail proxy_answer_dials(struct proxy *proxy, struct failure *failure)
                                "answered: %s",
                                strerror(errno));
     }
-    if (setsockopt(listener, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing) && !fail)
-        fail = failure_set(failure, FAIL_UNKNOWN, "SO_DETACH_FILTER: %s", strerror(errno));
+    if (setsockopt(listener, IPPROTO_IP, IP_MINTTL, &nothing, sizeof nothing) && !fail)
+        fail = failure_set(failure, FAIL_UNKNOWN, "IP_MINTTL: %s", strerror(errno));
     (void)setsockopt(listener, SOL_SOCKET, SO_REUSEPORT, &nothing, sizeof nothing);
     return fail;
 }
