@@ -35,6 +35,12 @@ def stress(picklock, tmp_path, command, *more):
     return ran, {one["property"]: one for one in row["properties"]}, row
 
 
+def stalls_us(history, end_us):
+    """At least that long clients were stalled up to then."""
+    events = [event for event in map(json.loads, history.read_text().splitlines()) if event.get("fault") == "pause"]
+    return sum(max(0, min(event["amount"], end_us - event["t"])) for event in events)
+
+
 def test_a_plain_delete_is_found(picklock, tmp_path, worker):
     """Holders are stopped for longer than their lease; then they delete the next one's lock, and write over what he wrote. A history
     tells the same."""
@@ -43,6 +49,7 @@ def test_a_plain_delete_is_found(picklock, tmp_path, worker):
     assert ran.status == 1 and found["release-own"]["cause"] == "unlock-bug", ran
     assert found["no-lost-update"]["verdict"] == "violated" and row["stress"]["foreign_releases"] > 0, ran
     [history] = (tmp_path / "out" / "latest" / "histories").glob("*.jsonl")
+    assert stalls_us(history, round(row["seconds"] * 1e6)) <= row["stress"]["injected_wait_us"] <= 4e6 * row["seconds"], row
     checked = picklock("check", history, "--fail-on", "scheme")
     assert checked.status == 1 and "is violated (unlock-bug)" in checked.out, checked
 
@@ -63,6 +70,7 @@ def test_nothing_happens_without_faults(picklock, tmp_path):
     ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", "--locks", 4, "--lease", "30s", "--duration", "500ms")
     assert not [one for one in found.values() if one["verdict"] == "violated"], ran
     assert row["stress"]["grants"] > 0 and row["stress"]["errors"] == row["stress"]["faults"] == 0, ran
+    assert "injected_wait_us" not in row["stress"], row
 
 
 @pytest.mark.parametrize("fault, name", [("silence", "silent-server"), ("refuse", "refusing-server")])
@@ -75,6 +83,7 @@ def test_a_server_out_of_reach(picklock, tmp_path, fault, name):
     assert faults.count(name) > 1 and faults.count("reachable") == faults.count(name), faults
     assert found["release-own"]["verdict"] == "holds", ran
     assert (row["stress"]["errors"] > 0) == (fault == "refuse"), ran
+    assert fault == "refuse" or row["stress"]["injected_wait_us"] > 0, row  # who cannot connect is told so
 
 
 def test_fences_are_written_with(picklock, tmp_path):

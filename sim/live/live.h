@@ -140,6 +140,7 @@ enum struck {
 struct stress_outcome {
     int clients; /* that every server has answered: all, or the run has failed */
     int64_t elapsed_us;
+    int64_t injected_wait_us; /* faults kept clients waiting so long, all together, up to then */
     struct latency latency_us;
     bool was_stopped;     /* before its time; one without a time is not */
     bool has_seen_enough; /* is_enough() ended it */

@@ -48,6 +48,7 @@ static int64_t world_us(const struct load_client *load_client)
 static void restarted(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
+    injected_wait_ends(&load_client->wait, world_us(load_client));
     load_client->client.phase = PHASE_IDLE;
     load_client->place = LOAD_THINKS;
     load_client_goes_on(load_client);
@@ -62,6 +63,8 @@ static void load_client_crashes(struct load_client *load_client)
     load_client_fault(load_client, FAULT_CRASH, 0);
     load_client->crash_in = -1;
     load_client->place = LOAD_DEAD;
+    if (!load_client->is_paused)
+        injected_wait_begins(&load_client->wait, world_us(load_client));
     load_client->is_paused = load_client->is_working = false;
     client_crash(&load_client->client);
     timers_remove(&stress->timers, &load_client->wake.timer);
@@ -217,6 +220,7 @@ static void pause_ends(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
     load_client->is_paused = false;
+    injected_wait_ends(&load_client->wait, world_us(load_client));
     load_requests_resume(load_client);
     if (load_client->place != LOAD_DEAD)
         load_client_goes_on(load_client);
@@ -299,6 +303,7 @@ static void stall(struct load_client *load_client, enum struck struck, uint64_t 
     const int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
     load_client->was_paused = load_client->is_paused = true;
     load_client->awake_us = world_us(load_client) + pause_us;
+    injected_wait_begins(&load_client->wait, world_us(load_client));
     stress->struck[struck]++;
     load_client_fault(load_client, FAULT_PAUSE, pause_us);
     load_client->next.rings = pause_ends;

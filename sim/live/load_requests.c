@@ -52,6 +52,7 @@ void load_request_free(struct load_request *request)
     struct stress *stress = stress_of(request);
     timers_remove(&stress->timers, &request->timeout.timer);
     timers_remove(&stress->timers, &request->delay.timer);
+    load_request_let_on(request);
     load_request_unlink(request);
     free(request);
 }
@@ -88,8 +89,10 @@ static void goes(struct load_request *request)
 static struct load_request *next_of(const struct queue *queue)
 {
     struct load_request *request = queue->first;
-    while (request && outage_holds(queue, request))
+    while (request && outage_holds(queue, request)) {
+        load_request_hold_back(request);
         request = request->after;
+    }
     return request;
 }
 
@@ -102,6 +105,7 @@ void load_requests_pump(struct stress *stress, int server)
     while (!stress->failure.code && (!queue->running || may_join(stress, queue, server)) &&
            (request = next_of(queue))) {
         load_request_dequeue(request);
+        load_request_let_on(request);
         queue->running++;
         request->place = PLACE_RUNNING;
         if (stress->options->is_direct)
@@ -129,6 +133,7 @@ static void enqueue(struct load_request *request)
 
 static void delay_before_ends(struct load_timer *timer)
 {
+    load_request_let_on(timer->owner);
     enqueue(timer->owner);
 }
 
@@ -143,12 +148,14 @@ static void delay_after_ends(struct load_timer *timer)
         stress_timer(stress, timer, SILENT_AGAIN_US);
         return;
     }
+    load_request_let_on(request);
     exchange_deliver(request->exchange);
 }
 
 static void load_request_delayed(struct load_request *request, void (*then)(struct load_timer *))
 {
     struct stress *stress = stress_of(request);
+    load_request_hold_back(request);
     stress->struck[load_request_is_past_lease(request) ? STRUCK_PAST_LEASE : STRUCK_DELAY]++;
     load_request_fault(request, FAULT_DELAY, request->delay_us);
     request->delay.rings = then;
@@ -288,6 +295,7 @@ static void timed_out(struct load_timer *timer)
         return;
     }
     load_request_fault(request, FAULT_GIVE_UP, 0);
+    load_request_let_on(request);
     request->is_abandoned = true;
     const struct load_request given_up = *request;
     if (request->place == PLACE_UNSENT)

@@ -445,6 +445,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         run_until(&stress, options->duration_us ? options->duration_us : INT64_MAX);
         heal(&stress);
         outcome->elapsed_us = stress_now_us(&stress);
+        outcome->injected_wait_us = load_waits_us(&stress, outcome->elapsed_us);
         drain(&stress);
         compare_clocks(&stress);
         if (stress.failure.code && !live_server_died(live, why))

@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "base/timers.h"
 #include "live/cluster.h"
+#include "live/injected_wait.h"
 #include "live/internal.h"
 #include "world/client.h"
 
@@ -70,6 +71,7 @@ struct load_request {
     bool ends_connection; /* when it has executed, its connection is cut */
     bool is_cut_off;      /* on the way out of wire_end() */
     bool is_kept_back;    /* heard while the client was stalled */
+    bool is_held_back;    /* by a fault, and its client waits for it */
 };
 
 enum load_client_place {
@@ -94,7 +96,8 @@ struct load_client {
     struct connection *connections[SERVERS_MAX][LANE_COUNT];
     struct load_timer wake; /* the scheme's own timer */
     struct load_timer next; /* think, pause, restart */
-    int64_t awake_us;       /* when its last pause was to end */
+    struct injected_wait wait;
+    int64_t awake_us; /* when its last pause was to end */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
     int64_t operations;
@@ -196,6 +199,15 @@ void load_requests_pump(struct stress *stress, int server);
 void load_request_dequeue(struct load_request *request);
 /* Frees it; not while it is in a queue or with a server. */
 void load_request_free(struct load_request *request);
+
+/* --- load_waits.c --- */
+/* A fault holds it back: while its client waits for it, that is a wait that was injected. Said
+ * twice it counts once. */
+void load_request_hold_back(struct load_request *request);
+/* Nothing does any more, or its client waits no longer. */
+void load_request_let_on(struct load_request *request);
+/* So long faults have kept clients waiting up to now, all together. */
+int64_t load_waits_us(const struct stress *stress, int64_t now_us);
 
 /* --- load_draws.c --- */
 /* Draws what falls on the command, if anything. */

@@ -157,13 +157,15 @@ static void put_timeline(const struct page *page, const struct result_row *row,
     free(label);
 }
 
-static void put_faults(const struct page *page, const struct stress_figures *figures)
+static void put_faults(const struct page *page, const struct result_row *row)
 {
+    const struct stress_figures *figures = row->stress;
     html_put(page, "<dt>Clients</dt><dd>%" PRId64 ", all connected before it began</dd>\n",
              figures->clients);
-    char *struck = view_struck(figures);
-    html_put(page, "<dt>Struck</dt><dd>%s", struck);
+    char *struck = view_struck(figures), *waiting = view_kept_waiting(row);
+    html_put(page, "<dt>Struck</dt><dd>%s%s%s", struck, waiting ? "; " : "", waiting);
     free(struck);
+    free(waiting);
     html_put(page,
              "; %" PRId64 " contended attempts; %" PRId64 " refusals, %" PRId64 " errors</dd>\n",
              figures->contended, figures->refusals, figures->errors);
@@ -185,7 +187,7 @@ static void put_again(const struct page *page, const struct result_row *row,
     if (history)
         put_path(page, "History", row->folder, history);
     if (row->stress)
-        put_faults(page, row->stress);
+        put_faults(page, row);
     html_put(page, "</dl>\n");
     free(replay);
     free(command);

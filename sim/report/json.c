@@ -162,6 +162,8 @@ static json_t *stress_json(const struct stress_figures *figures)
     json_object_set_new(made, "latency_us", quantiles);
     if (figures->cpu_us)
         json_object_set_new(made, "cpu_us", json_integer(figures->cpu_us));
+    if (figures->injected_wait_us)
+        json_object_set_new(made, "injected_wait_us", json_integer(figures->injected_wait_us));
     if (figures->series.part_us)
         json_object_set_new(made, "series", series_json(&figures->series));
     return made;

@@ -125,7 +125,7 @@ static const char *const stress_keys[] = {
 #define COUNT(name, member) name,
 #include "run/stress.def"
 #undef COUNT
-    "latency_us", "series", "cpu_us", "struck"};
+    "latency_us", "series", "cpu_us", "injected_wait_us", "struck"};
 
 static void read_numbers(struct results_reading *reading, json_t *object, const char *name,
                          int64_t *numbers, int count)
@@ -215,6 +215,8 @@ static void read_stress(struct results_reading *reading, json_t *row,
     read_struck(reading, object, figures);
     if (json_object_get(object, "cpu_us"))
         figures->cpu_us = read_number(reading, object, "cpu_us");
+    if (json_object_get(object, "injected_wait_us"))
+        figures->injected_wait_us = read_number(reading, object, "injected_wait_us");
     if (json_object_get(object, "series"))
         read_series(reading, object, &figures->series);
     read_leave(reading, place);

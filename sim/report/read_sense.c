@@ -101,6 +101,8 @@ static void check_figures(struct results_reading *reading, const struct result_r
         read_bad(reading, "stress.grants", "are more than the operations");
     if (figures->faults_in_hold > figures->faults)
         read_bad(reading, "stress.faults_in_hold", "are more than the faults");
+    if (figures->injected_wait_us > figures->clients * (row->elapsed_us + 1)) /* rounded */
+        read_bad(reading, "stress.injected_wait_us", "is more than all clients had");
 }
 
 void check_row(struct results_reading *reading, const struct result_row *row)

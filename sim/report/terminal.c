@@ -182,13 +182,15 @@ static void print_faults(const struct terminal *terminal, const struct result_ro
                          const char *before)
 {
     const struct stress_figures *figures = row->stress;
-    char *faults = view_struck(figures);
-    char *words = memory_format(
-        "%s: %" PRId64 " connected client%s, %s; %" PRId64 " contended attempts", result_lock(row),
-        figures->clients, units_plural(figures->clients), faults, figures->contended);
+    char *faults = view_struck(figures), *waiting = view_kept_waiting(row);
+    char *words =
+        memory_format("%s: %" PRId64 " connected client%s, %s%s%s; %" PRId64 " contended attempts",
+                      result_lock(row), figures->clients, units_plural(figures->clients), faults,
+                      waiting ? "; " : "", waiting ? waiting : "", figures->contended);
     fputs(before, terminal->out);
     text_print_wrapped(terminal->out, words, 0, terminal->columns);
     free(words);
+    free(waiting);
     free(faults);
 }
 

@@ -72,6 +72,9 @@ struct view_names view_names(const struct result_row *row);
 
 /* "900 faults (20 pause, 880 delay), 45 inside a hold"; owned by the caller. */
 char *view_struck(const struct stress_figures *figures);
+/* "faults kept clients waiting for 24.1 s of their 30 s"; owned. NULL: they did not, or it is not
+ * known. */
+char *view_kept_waiting(const struct result_row *row);
 
 /* "late-grant [2]": text with the number of its origin, where there are several. */
 char *view_with_origin(const struct results *results, const char *text, int origin);

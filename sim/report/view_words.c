@@ -460,3 +460,14 @@ char *view_struck(const struct stress_figures *figures)
     free(each);
     return words;
 }
+
+char *view_kept_waiting(const struct result_row *row)
+{
+    const struct stress_figures *figures = row->stress;
+    char waited[UNITS_TEXT_MAX], whole[UNITS_TEXT_MAX];
+    if (!figures->injected_wait_us)
+        return NULL;
+    return memory_format("faults kept clients waiting for %s of their %s",
+                         units_print_rounded(figures->injected_wait_us, waited),
+                         units_print_rounded(figures->clients * row->elapsed_us, whole));
+}

@@ -64,6 +64,8 @@ struct stress_figures {
 #undef COUNT
     int64_t struck[FAULT_ROWS]; /* of the faults, each; all 0: not known */
     int64_t cpu_us; /* of picklock: clients, proxy and checks, not servers; 0: not known */
+    int64_t injected_wait_us; /* faults kept clients waiting so long, all together; 0: or not known
+                               */
     struct latency latency_us;
     struct series series;
 };

@@ -36,6 +36,7 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
     figures->faults_in_hold = counters->faults_in_hold;
     figures->contended = counters->contended;
     figures->latency_us = outcome->latency_us;
+    figures->injected_wait_us = outcome->injected_wait_us;
     if (outcome->elapsed_us > 0)
         figures->operations_per_second = counters->operations * 1000000 / outcome->elapsed_us;
 }

@@ -211,6 +211,7 @@ static void sample_stress(struct results *results)
         .faults_in_hold = 45,
         .contended = 110000,
         .cpu_us = 4500000,
+        .injected_wait_us = 24100000,
         .series = {.part_us = 200000,
                    .parts_count = 3,
                    .parts = {{50000, 2000, 0, 300, 840, 12000},

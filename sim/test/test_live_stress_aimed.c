@@ -1,5 +1,6 @@
 /* test_live_stress_aimed.c - the free run with faults where a lock breaks most easily, with work in
- * its sections, with an end without faults, and with an end of its own choice. */
+ * its sections, with an end without faults, and with an end of its own choice; and how long faults
+ * keep its clients waiting. */
 #include "test/stress_summary.h"
 
 #include <stdlib.h>
@@ -178,6 +179,129 @@ static void a_hold_lasts_as_long_as_its_work(void **state)
     }
 }
 
+/* --- how long faults keep clients waiting --- */
+
+enum { WAITS = 12, WAIT_THINK_US = 500 };
+
+/* What one client has to wait for at the least, as events tell it. */
+struct waits {
+    struct event_sink behind;
+    struct {
+        int64_t from_us, to_us;
+    } of[WAITS + 1];
+    int count, acquires;
+    bool is_waiting; /* for the answer to: */
+    int attempt;
+    enum verb verb;
+};
+
+/* On a slow machine the client may have given up before its command is late. */
+static bool is_waited_for(const struct waits *waits, const struct event *event)
+{
+    return event->fault != FAULT_DELAY || (waits->is_waiting && event->attempt == waits->attempt &&
+                                           event->command.verb == waits->verb);
+}
+
+static void note_wait(struct waits *waits, const struct event *event)
+{
+    const bool is_outage = event->fault == FAULT_SILENT_SERVER;
+    const bool is_lasting =
+        event->fault == FAULT_PAUSE || event->fault == FAULT_DELAY || event->fault == FAULT_CRASH;
+    const bool is_end = event->fault == FAULT_GIVE_UP || event->fault == FAULT_REACHABLE;
+    int64_t *end_us = waits->count ? &waits->of[waits->count - 1].to_us : NULL;
+    if (is_end && end_us && event->time_us < *end_us)
+        *end_us = event->time_us;
+    if ((!is_outage && !is_lasting) || !is_waited_for(waits, event) || waits->count > WAITS)
+        return;
+    waits->of[waits->count].from_us = event->time_us;
+    waits->of[waits->count++].to_us = is_outage ? INT64_MAX : event->time_us + event->amount_us;
+    if (waits->count == WAITS)
+        summary.stop = 1;
+}
+
+static void see_waits(void *context, const struct event *event)
+{
+    struct waits *waits = context;
+    if (event->kind == EVENT_FAULT)
+        note_wait(waits, event);
+    if (event->kind == EVENT_HEAR || (event->kind == EVENT_FAULT && event->fault == FAULT_GIVE_UP))
+        waits->is_waiting = false;
+    if (event->kind == EVENT_SEND) {
+        waits->is_waiting = true;
+        waits->attempt = event->attempt;
+        waits->verb = event->command.verb;
+    }
+    waits->acquires += event->kind == EVENT_CALL && event->op == OP_ACQUIRE && !summary.stop;
+    waits->behind.take(waits->behind.context, event);
+}
+
+static int64_t least_us(const struct waits *waits, int64_t until_us)
+{
+    int64_t sum_us = 0;
+    for (int i = 0; i < waits->count; i++) {
+        const int64_t to_us = waits->of[i].to_us < until_us ? waits->of[i].to_us : until_us;
+        sum_us += to_us > waits->of[i].from_us ? to_us - waits->of[i].from_us : 0;
+    }
+    return sum_us;
+}
+
+/* All of what strikes it, up to the end of the run, and nothing of what it does by itself: it
+ * thinks between its attempts, but behind a crash. */
+static void injected_waits_are_those_of_faults(void **state)
+{
+    (void)state;
+    const int64_t hour_us = 3600 * (int64_t)SECOND_US;
+    const struct {
+        uint32_t pause_ppm, delay_ppm, silence_ppm, crash_ppm;
+        int64_t for_us, timeout_us;
+    } rows[] = {
+        {1000000, 0, 0, 0, 2000, hour_us}, {0, 300000, 0, 0, 2000, hour_us},
+        {0, 300000, 0, 0, hour_us, 2000}, /* it gives up */
+        {0, 0, 200000, 0, 2000, hour_us},  {0, 0, 0, 100000, 0, hour_us},
+        {0, 0, 0, 0, 0, hour_us},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stress_options options = options_of("set-nx-px-cad");
+        struct stress_outcome outcome;
+        struct waits waits = {.behind = options.sink};
+        const bool has_faults = i + 1 < sizeof rows / sizeof *rows;
+        options.sink = (struct event_sink){.take = see_waits, .context = &waits};
+        options.clients = 1;
+        options.lease_us = 2000; /* who crashes is dead for about half of it */
+        options.pause_ppm = rows[i].pause_ppm;
+        options.delay_ppm = rows[i].delay_ppm;
+        options.silence_ppm = rows[i].silence_ppm;
+        options.crash_ppm = rows[i].crash_ppm;
+        options.pause_us = options.delay_us = options.silence_us = rows[i].for_us;
+        options.timeout_us = rows[i].timeout_us;
+        options.think = (struct distribution){DISTRIBUTION_CONSTANT, WAIT_THINK_US, 0};
+        options.duration_us = hour_us; /* a slow machine takes longer, no more */
+        summary.stop_after = has_faults ? 0 : 200;
+        runs(&options, &outcome);
+        const int thoughts = waits.acquires - 1 - (rows[i].crash_ppm ? waits.count : 0);
+        assert_int_equal(outcome.injected_wait_us > 0, has_faults);
+        assert_true(outcome.injected_wait_us >= least_us(&waits, outcome.elapsed_us));
+        assert_true(outcome.injected_wait_us <=
+                    outcome.elapsed_us - thoughts * (int64_t)WAIT_THINK_US);
+    }
+}
+
+/* It is stalled while its command is late: it waits once. */
+static void two_reasons_to_wait_are_one_wait(void **state)
+{
+    (void)state;
+    struct injected_wait wait = {0};
+    injected_wait_begins(&wait, 10);
+    injected_wait_begins(&wait, 12);
+    injected_wait_ends(&wait, 15);
+    assert_int_equal(injected_wait_us(&wait, 17), 7);
+    injected_wait_ends(&wait, 20);
+    assert_int_equal(injected_wait_us(&wait, 30), 10);
+    injected_wait_begins(&wait, 40);
+    injected_wait_ends(&wait, 41);
+    assert_int_equal(injected_wait_us(&wait, 50), 11);
+}
+
 /* --- the end --- */
 
 static void nothing_strikes_while_it_heals(void **state)
@@ -247,6 +371,8 @@ int main(void)
         cmocka_unit_test(only_a_stall_with_a_command_behind_it_counts),
         cmocka_unit_test(a_delay_past_the_lease_is_as_long),
         cmocka_unit_test(a_hold_lasts_as_long_as_its_work),
+        cmocka_unit_test(two_reasons_to_wait_are_one_wait),
+        cmocka_unit_test(injected_waits_are_those_of_faults),
         cmocka_unit_test(nothing_strikes_while_it_heals),
         cmocka_unit_test(a_lock_that_does_not_heal_is_counted),
         cmocka_unit_test(who_has_seen_enough_ends_it),

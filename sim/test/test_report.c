@@ -108,6 +108,7 @@ static void the_terminal_summary_fits(void **state)
     expect_in(text, "A was told at 310.0 ms");
     expect_in(text, "scenarios/late-grant.yaml:9:5: A goes on"); /* why it is unknown */
     expect_in(text, "200 connected clients, 900 faults (20 pause, 880 delay), 45 inside a hold");
+    expect_in(text, "kept clients waiting for 24.1 s of their 24.7 s");
     expect_not_in(text, "\033"); /* neither ours nor theirs */
     while ((line = strsep(&rest, "\n")))
         if (text_width(line) > 100)
@@ -193,6 +194,7 @@ static void html_is_whole_and_escaped(void **state)
     expect_not_in(text, "{{");
     expect_not_in(text, "http:");
     expect_not_in(text, "https:");
+    expect_in(text, "; faults kept clients waiting for 24.1 s of their 24.7 s; 110000 contended");
     expect_in(text, "</html>");
     free(text);
 }

@@ -211,6 +211,9 @@ static void a_row_that_contradicts_itself_is_refused(void **state)
         {"\"holds\": [", "\"holds\": [ 7,", "holds: has not a number for each length"},
         {"\"memory_kb\": [", "\"memory_kb\": [ 7,", "memory_kb: has not a number for each"},
         {"\"cpu_us\": 4500000", "\"cpu_us\": -1", "cpu_us: "},
+        {"\"injected_wait_us\": 24100000", "\"injected_wait_us\": 99241000000",
+         "stress.injected_wait_us: is more than all clients had"},
+        {"\"injected_wait_us\": 24100000", "\"injected_wait_us\": \"1\"", "injected_wait_us: "},
     };
     (void)state;
     char *good = printed();

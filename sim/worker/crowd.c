@@ -351,6 +351,8 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
                      distribution_at(&options->think, crowd_draw(crowd, i, CROWD_THINK, 0)));
     run_for(crowd, options->duration_us ? options->duration_us : INT64_MAX);
     outcome->elapsed_us = crowd_now_us(crowd);
+    for (int i = 0; i < options->clients; i++)
+        outcome->injected_wait_us += injected_wait_us(&crowd->members[i].wait, outcome->elapsed_us);
     outcome->was_stopped = is_stopped(crowd) && outcome->elapsed_us < options->duration_us;
     outcome->has_seen_enough = crowd->has_seen_enough;
     if (!crowd->doubt.code)

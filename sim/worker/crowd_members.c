@@ -200,6 +200,7 @@ static void born_again(struct crowd_timer *timer)
             crowd_timer_set(member->crowd, timer, RETRY_US);
             return;
         }
+    injected_wait_ends(&member->wait, crowd_now_us(crowd));
     if (!crowd->is_ending && member_begin(member, &why))
         crowd_fail(member->crowd, &why);
 }
@@ -212,6 +213,8 @@ void member_crash_if_due(struct member *member)
         return;
     const uint64_t drawn = crowd_draw(crowd, member->number, CROWD_CRASH, ~member->operations);
     member->crash_in = NEVER;
+    if (!member->is_paused)
+        injected_wait_begins(&member->wait, crowd_now_us(crowd));
     member->is_paused = false;
     member->place = MEMBER_DEAD;
     crowd->struck[STRUCK_CRASH]++;
@@ -273,6 +276,7 @@ static void pause_ends(struct crowd_timer *timer)
 {
     struct member *member = timer->owner;
     member->is_paused = false;
+    injected_wait_ends(&member->wait, crowd_now_us(member->crowd));
     if (member->place != MEMBER_HOLDS)
         return;
     (void)kill(worker_pid(member->worker), SIGCONT);
@@ -291,6 +295,7 @@ static bool pause_strikes(struct member *member)
         return false;
     const int64_t pause_us = crowd_spread(drawn >> 20, crowd->options->pause_us);
     member->is_paused = member->was_paused = true;
+    injected_wait_begins(&member->wait, crowd_now_us(crowd));
     crowd->struck[STRUCK_PAUSE]++;
     crowd_fault(crowd, member, -1, FAULT_PAUSE, pause_us);
     (void)kill(worker_pid(member->worker), SIGSTOP);

@@ -49,6 +49,28 @@ void order_struck(const struct order *order, enum fault fault, int64_t amount_us
     crowd_write(order->member->crowd, &event);
 }
 
+/* --- held back by a fault --- */
+
+static bool is_waited_for(const struct order *order)
+{
+    return order->wire || order->is_access;
+}
+
+void order_hold_back(struct order *order)
+{
+    if (order->is_held_back || !is_waited_for(order))
+        return;
+    order->is_held_back = true;
+    injected_wait_begins(&order->member->wait, crowd_now_us(order->member->crowd));
+}
+
+void order_let_on(struct order *order)
+{
+    if (order->is_held_back)
+        injected_wait_ends(&order->member->wait, crowd_now_us(order->member->crowd));
+    order->is_held_back = false;
+}
+
 /* --- life and death --- */
 
 static void take_out(struct order *order)
@@ -80,6 +102,7 @@ void order_free(struct order *order)
     struct crowd *crowd = order->member->crowd;
     struct crowd_queue *queue = &crowd->queues[order->server];
     timers_remove(&crowd->timers, &order->delay.timer);
+    order_let_on(order);
     order_dequeue(order);
     if (queue->running == order)
         queue->running = NULL;
@@ -146,6 +169,7 @@ static bool passes(const struct proxy_request *request)
 
 static void delay_ends(struct crowd_timer *timer)
 {
+    order_let_on(timer->owner);
     enqueue(timer->owner);
 }
 
@@ -181,6 +205,7 @@ void order_delay(struct order *order, void (*then)(struct crowd_timer *))
     struct crowd *crowd = order->member->crowd;
     crowd->struck[STRUCK_DELAY]++;
     order_struck(order, FAULT_DELAY, order->strike_us);
+    order_hold_back(order);
     order->delay = (struct crowd_timer){.rings = then, .owner = order};
     crowd_timer_set(crowd, &order->delay, order->strike_us);
 }
@@ -271,6 +296,7 @@ static void leave(struct order *order, bool is_told)
 {
     order->held = NULL;
     order->wire = NULL;
+    order_let_on(order);
     if (!order->is_handshake && !is_told)
         order_struck(order, FAULT_GIVE_UP, 0);
 }

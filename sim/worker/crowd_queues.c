@@ -189,11 +189,14 @@ static bool go_on(struct crowd_queue *queue)
 {
     struct order *order = next_of(queue);
     struct failure why;
+    for (struct order *at = queue->first; at && queue->reach != REACH_OPEN; at = at->after)
+        order_hold_back(at);
     if (!order || queue->reach != REACH_OPEN)
         return false;
     if (begins_outage(queue, order))
         return true;
     order_dequeue(order);
+    order_let_on(order);
     order->from_us = crowd_now_us(queue->crowd);
     if (order->is_handshake) {
         order->held->owner = NULL;

@@ -4,6 +4,7 @@
 
 #include "base/histogram.h"
 #include "base/timers.h"
+#include "live/injected_wait.h"
 #include "live/servers.h"
 #include "worker/crowd.h"
 #include "worker/guarded.h"
@@ -53,7 +54,8 @@ struct member {
     struct member_wire *wires;
     struct guarded_section guarded;
     struct crowd_timer next; /* think, pause, restart */
-    int64_t asked_id;        /* 0: it has answered */
+    struct injected_wait wait;
+    int64_t asked_id; /* 0: it has answered */
     int64_t called_us;
     int64_t commands, operations; /* what faults are drawn by */
     int attempt;
@@ -87,6 +89,7 @@ struct order {
     bool is_late_reply; /* of STRUCK_DELAY: behind the execution */
     int64_t strike_us;
     struct crowd_timer delay;
+    bool is_held_back; /* by a fault, and its member waits for it */
     bool is_handshake, is_access;
     struct command access;
 };
@@ -167,6 +170,9 @@ void order_write(const struct order *order, enum event_kind kind);
 /* Tells of a fault that has struck it. */
 void order_struck(const struct order *order, enum fault fault, int64_t amount_us);
 void order_delay(struct order *order, void (*then)(struct crowd_timer *timer));
+/* A fault holds it back, maybe it is said again; nothing does any more, or nobody waits for it. */
+void order_hold_back(struct order *order);
+void order_let_on(struct order *order);
 void order_dequeue(const struct order *order);
 void order_free(struct order *order);
 /* The connection is reset, and what is on it lost; of struck (may be NULL) an event has told. */
