@@ -4,8 +4,11 @@ with as many connections and the same commands in the same shares (SET NX PX, GE
 
     BUILD=build harness/bench_stress.py [--clients 10,50,100,1000,10000] [--seconds N] [--rounds N]
 
-`CPU-s a million` is of everybody together, client, relay and server, for a million commands: the steadier figure. With the usual
-faults a few clients stand still for a good part of a run, so the same without faults stands below. What a run costs in which nobody
+`CPU-s a million` is of everybody together, client, relay and server, for a million commands: the steadier figure. `waiting` is the part
+of its clients' time for which faults kept them waiting: stalled, dead, or with a command that was held back. Nobody can get that through
+in it, so a run with few clients and the usual faults is bounded by it, not by the machine. Therefore it stands beside HAProxy twice: with as many
+connections as it has clients, and with as many as it had clients that did not wait, on average. The same faults as often with a short lease
+(stalls, delays and deaths are as long as leases) show what faults cost where hardly anybody waits; and the run without faults stands below. What a run costs in which nobody
 asks (servers are started and tick, clients are connected, a report is written) is measured in each round, told, and taken off: it
 counts for the more, the fewer commands a busy machine gets through, and redis-benchmark's servers stand before it begins. The ratios are to HAProxy in the
 same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); `--direct` is compared with
@@ -30,11 +33,13 @@ import time
 
 from bench import PICKLOCK
 
-LEASE_MS = 500
+LEASE_MS, SHORT_LEASE_MS = 500, 10
 NOBODY_ASKS = "3600s"
 RELEASE = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
 START_S, UNAVAILABLE, SPARE_FILES, COMMANDS_EACH = 10, 69, 200, 20
 DIRECTLY = ["redis-benchmark", "stress --direct"]  # without a relay
+STRESS = {"usual faults": [], "usual faults, short": ["--lease", f"{SHORT_LEASE_MS}ms"], "without faults": ["--no-faults"],
+          "stress --direct": ["--direct", "--no-faults"]}
 CLOCK_HZ = os.sysconf("SC_CLK_TCK")
 HAPROXY = """global
     nbthread 1
@@ -104,8 +109,8 @@ def die_with_parent():
 
 
 def stress(clients, seconds, folder, *more):
-    """The run: how many commands of each kind it sent, how many a second, how many at all, and the CPU-s of all of it. Its servers are
-    its children, and are waited for."""
+    """The run: how many commands of each kind it sent, how many a second, how many at all, the CPU-s of all of it, and the part of its
+    clients' time for which faults kept them waiting. Its servers are its children, and are waited for."""
     words = [PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", clients, "--locks", max(1, clients // 2),
              "--think", "1us", "--lease", f"{LEASE_MS}ms", "--timeout", "10s", "--duration", f"{seconds}s", "--out", folder,
              "--json", "-", *more]
@@ -120,12 +125,14 @@ def stress(clients, seconds, folder, *more):
             raise Unfit(said.strip().splitlines()[-1])
         if process.returncode not in (0, 1, 2):  # verdicts: what is timed is the run
             sys.exit(f"stress ended with status {process.returncode}:\n{said[-2000:]}")
-        row = json.loads(out.read())["results"][0]["stress"]
+        result = json.loads(out.read())["results"][0]
+        row = result["stress"]
     if row["clients"] != clients:
         sys.exit(f"stress connected {row['clients']} of {clients} clients")
     refused = max(0, row["operations"] - 5 * row["grants"])
     counts = {"set-nx": refused + row["grants"], **dict.fromkeys(("get", "set", "rpush", "eval"), row["grants"])}
-    return counts, row["operations_per_second"], row["operations"], used.ru_utime + used.ru_stime
+    waiting = row.get("injected_wait_us", 0) / 1e6 / (clients * result["seconds"])
+    return counts, row["operations_per_second"], row["operations"], used.ru_utime + used.ru_stime, waiting
 
 
 def commands():
@@ -135,7 +142,7 @@ def commands():
             "eval": ["EVAL", RELEASE, "1", key, "token"]}
 
 
-def redis_benchmark(port, clients, counts, requests, helpers):
+def redis_benchmark(port, clients, locks, counts, requests, helpers):
     """Commands a second, and CPU seconds a million, for the given shares; helpers are the processes that serve."""
     whole, done, wall_s = sum(counts.values()), 0, 0.0
     before = sum(map(cpu_s, helpers))
@@ -143,7 +150,7 @@ def redis_benchmark(port, clients, counts, requests, helpers):
     for kind, command in commands().items():
         n = max(COMMANDS_EACH * clients, requests * counts[kind] // whole)  # or connecting is what is measured
         with tempfile.TemporaryFile("w+") as out:
-            process = subprocess.Popen(list(map(str, ["redis-benchmark", "-p", port, "-c", clients, "-n", n, "-r", max(1, clients // 2),
+            process = subprocess.Popen(list(map(str, ["redis-benchmark", "-p", port, "-c", clients, "-n", n, "-r", locks,
                                                       "--csv", *command])), stdout=out, stderr=out, preexec_fn=die_with_parent)
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -158,11 +165,12 @@ def redis_benchmark(port, clients, counts, requests, helpers):
         wall_s += counts[kind] / whole * requests / float(rate[-1])
         own_s += used.ru_utime + used.ru_stime
         done += n
-    return requests / wall_s, (own_s + sum(map(cpu_s, helpers)) - before) / done * 1e6
+    return requests / wall_s, (own_s + sum(map(cpu_s, helpers)) - before) / done * 1e6, 0
 
 
 def rounds_of(clients, options, folder):
-    """For each way, what each round measured: (commands a second, CPU-s a million); and who could not be connected, and why."""
+    """For each way, what each round measured: (commands a second, CPU-s a million, part of the time waited); and who could not be
+    connected, and why."""
     figures, unfit = {}, {}
     server_port, haproxy_port, proxy_port = free_port(), free_port(), free_port()
     config = pathlib.Path(folder) / "haproxy.cfg"
@@ -183,7 +191,7 @@ def rounds_of(clients, options, folder):
             proxy = stack.enter_context(serving(proxy_port, PICKLOCK, "proxy", "--listen", f"127.0.0.1:{proxy_port}", "--upstream",
                                                 f"127.0.0.1:{server_port}"))
             ways["through picklock proxy"] = (proxy_port, [server, proxy])
-        counts = {"set-nx": 1, "get": 1, "set": 1, "rpush": 1, "eval": 1}
+        counts, locks = {"set-nx": 1, "get": 1, "set": 1, "rpush": 1, "eval": 1}, max(1, clients // 2)
         for _ in range(options.rounds):
             requests = clients
             try:
@@ -191,32 +199,43 @@ def rounds_of(clients, options, folder):
                 figures.setdefault("nobody asks", []).append(idle_s)
             except Unfit:
                 idle_s = 0  # the ways below say why
-            for way, more in {"picklock stress": [], "without faults": ["--no-faults"], "stress --direct": ["--direct", "--no-faults"]}.items():
+            fewer = None
+            for way, more in STRESS.items():
                 try:
-                    counts, rate, done, cpu = stress(clients, options.seconds, folder, *more)
-                    figures.setdefault(way, []).append((rate, max(0, cpu - idle_s) / max(done, 1) * 1e6))
+                    counts, rate, done, cpu, waiting = stress(clients, options.seconds, folder, *more)
+                    figures.setdefault(way, []).append((rate, max(0, cpu - idle_s) / max(done, 1) * 1e6, waiting))
                     requests = int(rate * options.seconds)
+                    if way == "usual faults":
+                        fewer = max(1, round(clients * (1 - waiting))), counts, requests
                 except Unfit as why:
                     unfit[way] = str(why)
             for way, (port, helpers) in ways.items():
                 try:
-                    figures.setdefault(way, []).append(redis_benchmark(port, clients, counts, requests, helpers))
+                    figures.setdefault(way, []).append(redis_benchmark(port, clients, locks, counts, requests, helpers))
                 except Unfit as why:
                     unfit[way] = str(why)
+            if fewer and "through haproxy" in ways:
+                port, helpers = ways["through haproxy"]
+                awake, counts, requests = fewer
+                rate = redis_benchmark(port, awake, locks, counts, requests, helpers)[0]
+                figures.setdefault("fewer", []).append((awake, figures["usual faults"][-1][0] / rate))
     return figures, unfit
 
 
 def table(clients, figures, unfit):
     relayed = figures.get("through haproxy") or figures.get("redis-benchmark")
-    for way in [*DIRECTLY, "through haproxy", "through picklock proxy", "picklock stress", "without faults"]:
+    for way in dict.fromkeys([*DIRECTLY, "through haproxy", "through picklock proxy", *STRESS]):
         if way in unfit:
             print(f"{clients:>7}  {way:<23} {unfit[way]}")
         elif figures.get(way):
             base = figures.get("redis-benchmark") if way in DIRECTLY else relayed
-            rate, cpu = (statistics.median(each[i] for each in figures[way]) for i in (0, 1))
+            rate, cpu, waiting = (statistics.median(each[i] for each in figures[way]) for i in range(3))
             faster = statistics.median(mine[0] / its[0] for mine, its in zip(figures[way], base)) if base else 0
             dearer = statistics.median(mine[1] / its[1] for mine, its in zip(figures[way], base)) if base else 0
-            print(f"{clients:>7}  {way:<23} {rate:>12,.0f} {faster:>8.2f} {cpu:>16.1f} {dearer:>8.2f}", flush=True)
+            print(f"{clients:>7}  {way:<23} {rate:>12,.0f} {faster:>8.2f} {cpu:>16.1f} {dearer:>8.2f} {waiting:>8.0%}", flush=True)
+    if figures.get("fewer"):
+        awake, faster = (statistics.median(each[i] for each in figures["fewer"]) for i in (0, 1))
+        print(f"{clients:>7}  usual faults beside haproxy with {awake:g} connections, the clients that did not wait: {faster:.2f}", flush=True)
     if figures.get("nobody asks"):
         print(f"{clients:>7}  taken off a stress run: {statistics.median(figures['nobody asks']):.2f} CPU-s", flush=True)
 
@@ -237,7 +256,7 @@ def main():
     if not haproxy_program():
         print("no haproxy here (harness/setup.sh bench): the ratios are to redis-benchmark")
     print("stress with all checks, beside redis-benchmark with as many connections and the same commands:")
-    print("clients  way                       commands/s    ratio  CPU-s a million    ratio")
+    print("clients  way                       commands/s    ratio  CPU-s a million    ratio  waiting")
     with tempfile.TemporaryDirectory() as folder:
         for clients in options.clients:
             table(clients, *rounds_of(clients, options, folder))
