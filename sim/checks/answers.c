@@ -14,7 +14,6 @@ struct answers_engine {
     struct asker *askers; /* of the room */
     struct lock_answers *locks;
     int locks_count;
-    bool is_lenient;
     struct mutex_answers *mutex; /* NULL: who has the lock releases it */
 };
 
@@ -22,6 +21,7 @@ struct answers_engine *answers_new(struct answers_rules rules, int clients, int 
 {
     struct answers_engine *made = memory_new(1, sizeof *made);
     made->rules = rules;
+    made->rules.releases_former |= rules.may_be_reentered;
     if (rules.anybody_releases)
         made->mutex = mutex_answers_new(clients, locks);
     made->askers = memory_new((size_t)clients, sizeof *made->askers);
@@ -48,7 +48,30 @@ void answers_free(struct answers_engine *engine)
 
 bool answers_are_lenient(const struct answers_engine *engine)
 {
-    return engine->is_lenient || (engine->mutex && mutex_answers_are_lenient(engine->mutex));
+    return engine->room.is_lenient || (engine->mutex && mutex_answers_are_lenient(engine->mutex));
+}
+
+/* --- what a client may have of a lock, by whatever attempt --- */
+
+/* It was granted the lock for certain, and nobody else has been since. */
+static bool keeps(const struct answers_engine *engine, int client)
+{
+    const struct asker *asker = &engine->askers[client];
+    return asker->keeps != KEEPS_NOTHING && engine->locks[asker->lock].granted == client;
+}
+
+/* Once, and by its last attempt: no other one of its has it. */
+static bool keeps_by_last(const struct answers_engine *engine, int client)
+{
+    const struct asker *asker = &engine->askers[client];
+    return asker->acquire == ASKED_GRANTED && asker->keeps == KEEPS_ONCE && keeps(engine, client);
+}
+
+/* May an attempt before its last one have it, or come to have it? */
+static bool may_keep(const struct answers_engine *engine, int client)
+{
+    return engine->askers[client].may_come ||
+           (keeps(engine, client) && !keeps_by_last(engine, client));
 }
 
 /* --- calls --- */
@@ -57,52 +80,44 @@ static void acquire_called(struct answers_engine *engine, const struct event *ev
 {
     struct asker *asker = &engine->askers[event->client];
     const bool is_same = asker->lock == event->lock;
-    const bool has_lock = asker->has_lock && is_same;
-    const bool has_left =
-        is_same && (asker->has_left || asker_may_have(asker) || asker->release != ASKED_NONE);
-    if (asker->acquire != ASKED_NONE && standing_leave(&engine->locks[asker->lock], event->client))
-        engine->is_lenient = true;
+    const struct asker before = *asker;
+    if (asker->acquire != ASKED_NONE)
+        standing_leave(&engine->locks[asker->lock], event->client);
     *asker = (struct asker){.lock = event->lock,
                             .attempt = event->attempt,
                             .acquire = ASKED_OPEN,
-                            .has_lock = has_lock,
-                            .has_left = has_left,
-                            .is_reentering = engine->rules.may_be_reentered && has_lock,
+                            .keeps = is_same ? before.keeps : KEEPS_NOTHING,
+                            .may_come = is_same && (before.may_come || asker_may_have(&before)),
                             .acquire_us = event->time_us,
                             .called_us = event->time_us};
+    asker->may_reenter = engine->rules.may_be_reentered && may_keep(engine, event->client);
     standing_ask(&engine->locks[event->lock], event->client);
 }
 
-/* Who has asked again for what it has, or may have, releases that, by whatever attempt: from here
- * on nobody knows what there is to be released. */
+/* It releases, or renews, what any of its attempts has, or may have. */
 static void former_called(struct answers_engine *engine, struct asker *asker,
                           const struct event *event)
 {
-    engine->is_lenient = true;
+    engine->room.is_lenient = true;
     if (event->op != OP_RELEASE)
         return;
-    asker->has_lock = false;
-    asker->has_left = true;
-    standing_lose(&engine->locks[event->lock]);
+    if (asker->lock == event->lock && asker->release == ASKED_NONE) {
+        asker->release = ASKED_UNANSWERED;
+        asker->release_us = event->time_us;
+    }
+    standing_may_release(&engine->locks[event->lock], event->client);
 }
 
-/* A second release, or a renewal of what it may have released, or may not have: nothing follows. */
+/* Of a second release, or of a renewal of what it may have released, or may not have, nothing
+ * follows. */
 static void more_called(struct answers_engine *engine, struct asker *asker,
                         const struct event *event)
 {
-    bool is_former = event->op == OP_RELEASE && engine->rules.releases_former &&
-                     (asker->has_left || (asker->has_lock && asker->acquire != ASKED_GRANTED));
-    if (is_former)
-        former_called(engine, asker, event);
-    asker->has_lock &= event->op != OP_RELEASE;
-    /* Who has entered again is answered anything, also once another one has the lock. */
-    const bool is_inside = engine->locks[asker->lock].reentrant == event->client;
-    /* What it has left, or has, may have been entered again. */
-    const bool may_be_former = engine->rules.may_be_reentered && asker_may_have(asker) &&
-                               (asker->has_left || asker->has_lock);
-    bool is_plain = asker->release == ASKED_NONE && !is_former && !is_inside &&
-                    (event->op == OP_RELEASE || !may_be_former);
-    engine->is_lenient |= !is_plain;
+    const bool is_former = engine->rules.releases_former && may_keep(engine, event->client);
+    const bool is_plain =
+        asker->release == ASKED_NONE &&
+        (!is_former || (event->op == OP_EXTEND && keeps_by_last(engine, event->client)));
+    engine->room.is_lenient |= is_former || !is_plain;
     standing_ask_more(&engine->locks[asker->lock], event->client);
     if (event->op == OP_EXTEND) {
         asker->is_renewing = is_plain;
@@ -113,20 +128,35 @@ static void more_called(struct answers_engine *engine, struct asker *asker,
     } else {
         asker->is_release_excused = true;
     }
+    if (is_former)
+        former_called(engine, asker, event);
+}
+
+/* In a later attempt, which no acquire began: another one's, in the same place, or the client's
+ * that has the lock by an earlier one. Of which lock that is is known of the last one alone. */
+static void called_without(struct answers_engine *engine, struct asker *asker,
+                           const struct event *event)
+{
+    const bool may_be_former = engine->rules.releases_former && asker->acquire != ASKED_NONE &&
+                               (asker->lock != event->lock || asker_may_have(asker) ||
+                                asker->may_come || keeps(engine, event->client));
+    asker->is_without = !may_be_former;
+    if (may_be_former)
+        former_called(engine, asker, event);
 }
 
 static void called(struct answers_engine *engine, const struct event *event)
 {
     struct asker *asker = &engine->askers[event->client];
-    bool is_more = event->op == OP_RELEASE || event->op == OP_EXTEND;
-    /* A later attempt that no acquire began is another one's, in the same place. */
-    asker->is_without =
-        is_more && (asker->acquire == ASKED_NONE || event->attempt > asker->attempt);
+    const bool is_more = event->op == OP_RELEASE || event->op == OP_EXTEND;
+    asker->is_without = false;
     if (event->op == OP_ACQUIRE)
         acquire_called(engine, event);
+    else if (is_more && (asker->acquire == ASKED_NONE || event->attempt > asker->attempt))
+        called_without(engine, asker, event);
     else if (is_more && event->attempt < asker->attempt)
         former_called(engine, asker, event);
-    else if (is_more && asker->acquire != ASKED_NONE && event->attempt == asker->attempt)
+    else if (is_more)
         more_called(engine, asker, event);
 }
 
@@ -148,17 +178,16 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
         asker->acquire = ASKED_UNANSWERED;
         return ANSWERS_FIT;
     case OUTCOME_OK:
-        asker->has_lock = true;
-        if (asker->is_excused || is_late(engine, asker->acquire_us))
+        if (asker->is_excused || is_late(engine, asker->acquire_us)) {
             asker->acquire = ASKED_UNANSWERED;
-        else
-            asker->acquire = ASKED_GRANTED;
-        if (asker->is_reentering || lock->reentrant == event->client)
-            return standing_reentered(lock, event->client);
-        if (asker->acquire == ASKED_UNANSWERED)
             return ANSWERS_FIT;
-        return standing_granted(lock, event->client,
-                                engine->rules.may_be_reentered && asker->has_left);
+        }
+        asker->acquire = ASKED_GRANTED;
+        asker->keeps =
+            asker->may_reenter && keeps(engine, event->client) ? KEEPS_OFTEN : KEEPS_ONCE;
+        engine->room.is_lenient |= asker->keeps == KEEPS_OFTEN;
+        lock->granted = event->client;
+        return standing_granted(lock, event->client, asker->may_reenter);
     default:
         asker->was_refused = true;
         return standing_refused(lock, event->client,
@@ -185,6 +214,7 @@ static enum answers release_returned(struct answers_engine *engine, const struct
         return standing_released(lock, event->client);
     if (event->result == RESULT_UNSUPPORTED)
         return standing_not_released(lock, event->client);
+    asker->keeps = KEEPS_NOTHING;
     return standing_not_mine(lock, event->client, true);
 }
 
@@ -196,32 +226,26 @@ static enum answers renewal_returned(struct answers_engine *engine, const struct
     asker->is_renewing = asker->is_renewal_excused = false;
     if (!was_asked)
         return ANSWERS_FIT;
+    /* Where an earlier attempt may have it, that one may be what was renewed. */
     if (result_outcome(event->result) == OUTCOME_OK)
-        return is_late(engine, asker->renew_us) ? ANSWERS_FIT
-                                                : standing_renewed(lock, event->client);
-    if (event->result == RESULT_NOT_MINE && !engine->rules.ignores_misses)
-        return standing_not_mine(lock, event->client, false);
-    return ANSWERS_FIT;
-}
-
-/* Nobody has a lock that he never asked for, nor one that was refused him, whoever has it. */
-static bool is_of_nothing(const struct answers_engine *engine, const struct event *event)
-{
-    const struct asker *asker = &engine->askers[event->client];
-    const bool is_doubted = engine->rules.ignores_misses || asker->has_lock || asker->has_left ||
-                            (event->op == OP_EXTEND && is_late(engine, asker->renew_us));
-    const bool was_refused = asker->was_refused && event->attempt == asker->attempt &&
-                             engine->locks[asker->lock].is_lost &&
-                             engine->locks[asker->lock].reentrant != event->client;
-    return (asker->is_without || (was_refused && !is_doubted)) && event->op != OP_ACQUIRE &&
-           result_outcome(event->result) == OUTCOME_OK;
+        return is_late(engine, asker->renew_us) ||
+                       (engine->rules.releases_former && may_keep(engine, event->client))
+                   ? ANSWERS_FIT
+                   : standing_renewed(lock, event->client);
+    if (event->result != RESULT_NOT_MINE || engine->rules.ignores_misses)
+        return ANSWERS_FIT;
+    asker->keeps = KEEPS_NOTHING;
+    return standing_not_mine(lock, event->client, false);
 }
 
 static enum answers returned(struct answers_engine *engine, const struct event *event)
 {
-    if (is_of_nothing(engine, event))
+    struct asker *asker = &engine->askers[event->client];
+    if (asker->is_without && event->op != OP_ACQUIRE && result_outcome(event->result) == OUTCOME_OK)
         return ANSWERS_CONTRADICT;
-    if (event->attempt != engine->askers[event->client].attempt)
+    if (event->result == RESULT_RELEASED && asker->keeps == KEEPS_ONCE)
+        asker->keeps = KEEPS_NOTHING; /* by whatever attempt */
+    if (event->attempt != asker->attempt)
         return ANSWERS_FIT;
     return event->op == OP_ACQUIRE   ? acquire_returned(engine, event)
            : event->op == OP_RELEASE ? release_returned(engine, event)
@@ -241,6 +265,6 @@ enum answers answers_event(struct answers_engine *engine, const struct event *ev
         called(engine, event);
     else if (event->kind == EVENT_RETURN)
         said = returned(engine, event);
-    engine->is_lenient |= said == ANSWERS_OPEN;
+    engine->room.is_lenient |= said == ANSWERS_OPEN;
     return said;
 }

@@ -27,11 +27,10 @@ struct answers_rules {
     bool ignores_misses;       /* "refused" and "not mine" prove nothing: a quorum may be missed */
     bool doubts_late_releases; /* "released", told a lease or more after the acquire's call, proves
                                   nothing: who just deletes is told so whatever was there */
-    bool releases_former; /* a release may be of what its client had, or may have, by an attempt
-                             before: who just deletes does not tell them apart */
-    bool
-        may_be_reentered; /* who has it may be granted it again: then nothing is known until another
-                             client is granted it, since nobody says how often it is released */
+    bool releases_former;  /* a release, or a renewal, may be of what its client had, or may have,
+                              by an attempt before: who just deletes does not tell them apart */
+    bool may_be_reentered; /* the same, and who has it may be granted it again: then any release of
+                              its may be the last one, or not, until another client is granted it */
     bool anybody_releases; /* nobody owns it, and nothing ends by itself: mutex_answers.h; the
                               others say nothing then */
 };

@@ -111,8 +111,11 @@ static void contradicted(struct black_box *box, const struct event *event)
         !box_hit(box, PROPERTY_TRUTHFUL, CAUSE_BUG_OR_LOSS, event->index))
         return;
     if (box_is_without(box, event) && !is_anybodys) {
-        finding_say(finding, "%s was told \"%s\" at %s, and had never asked for the lock.", name,
-                    result_name(event->result), MS(event->time_us));
+        finding_say(finding, "%s was told \"%s\" at %s, and had %s.", name,
+                    result_name(event->result), MS(event->time_us),
+                    ledger->clients[event->client].last_attempt == 0
+                        ? "never asked for the lock"
+                        : "not asked for the lock in that attempt, nor has it by one before");
         finding_say(finding, "That answer is not so. A bug: nobody saw the servers.");
         return;
     }

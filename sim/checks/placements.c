@@ -150,7 +150,7 @@ static int lease_end(const struct placements *placements, int time)
     return placements->lease && ends <= PLACEMENTS_TIME ? ends : NEVER;
 }
 
-/* By any attempt. */
+/* Is the lock its client's, by any attempt? */
 static bool is_clients_own(const struct placements *placements, const struct tried *tried,
                            const struct state *state)
 {
@@ -159,22 +159,24 @@ static bool is_clients_own(const struct placements *placements, const struct tri
                placements->events[tried->call].client;
 }
 
+static bool is_clients(const struct placements *placements)
+{
+    return placements->lock == PLACEMENTS_CLIENTS || placements->lock == PLACEMENTS_REENTRANT;
+}
+
 /* Does it take effect there? */
 static bool is_possible(const struct placements *placements, const struct tried *tried,
                         const struct state *state)
 {
-    const bool is_reentrant =
-        placements->lock == PLACEMENTS_REENTRANT && is_clients_own(placements, tried, state);
+    const bool is_own = is_clients_own(placements, tried, state);
     const bool is_since =
         state->owner != FREE && placements->tried[state->owner - 1].call < tried->call &&
         (!state->reentered || placements->tried[state->reentered - 1].call < tried->call);
     if (tried->op == OP_ACQUIRE)
-        return state->owner == FREE || is_reentrant;
+        return state->owner == FREE || (placements->lock == PLACEMENTS_REENTRANT && is_own);
     if (placements->lock == PLACEMENTS_ANYBODYS)
         return state->owner != FREE;
-    return tried->own >= 0 && is_since &&
-           (state->owner == tried->own + 1 ||
-            (is_reentrant && (tried->op == OP_RELEASE || state->reentered == tried->own + 1)));
+    return is_since && (state->owner == tried->own + 1 || (is_clients(placements) && is_own));
 }
 
 /* May it have none there, all the same? */
@@ -182,7 +184,7 @@ static bool may_miss(const struct placements *placements, const struct tried *tr
                      const struct state *state)
 {
     const bool is_own = is_clients_own(placements, tried, state);
-    if (placements->lock == PLACEMENTS_REENTRANT)
+    if (is_clients(placements))
         return is_own && state->owner != tried->own + 1 && state->reentered != tried->own + 1;
     return placements->lock == PLACEMENTS_ANYBODYS && tried->op != OP_ACQUIRE &&
            (!tried->was_granted ||

@@ -15,9 +15,10 @@ enum {
 };
 
 enum placements_lock {
-    PLACEMENTS_OWNED,
-    PLACEMENTS_REENTRANT, /* who has it may be granted it again; a release may be of an earlier
-                             attempt of its client */
+    PLACEMENTS_OWNED,   /* by an attempt */
+    PLACEMENTS_CLIENTS, /* by a client: a release or a renewal may be of an earlier attempt of its,
+                           or of that one alone */
+    PLACEMENTS_REENTRANT, /* the same, and who has it may be granted it again */
     PLACEMENTS_ANYBODYS,  /* anybody may release it; then there is no lease */
 };
 

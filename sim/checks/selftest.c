@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 4, LOCKS = 2, LEASE_MAX = 6, TIME_STEP_MAX = 2 };
+enum { CLIENTS = 4, LOCKS = 2, LEASE_MAX = 6 };
+
+static const int TIME_STEPS[] = {2, 4}, LOST[] = {12, 4};
 
 struct selftest_room {
     struct answers_rules rules;
@@ -55,6 +57,10 @@ struct selftest_draft {
         int entered;              /* again, so many times */
     } locks[LOCKS];
     int calls;
+    bool is_of_client; /* the lock is had by a client, in whatever attempt */
+    int clients_count; /* few do more each: what is entered again is released as often */
+    int time_step;     /* where it is long, more is told when a lease is over */
+    int lost;          /* one of so many operations is never answered */
 };
 
 static void put(struct selftest_draft *draw, enum event_kind kind, int client, enum result result)
@@ -78,6 +84,11 @@ static void put(struct selftest_draft *draw, enum event_kind kind, int client, e
 static bool is_anybodys(const struct selftest_history *history)
 {
     return history->lock == PLACEMENTS_ANYBODYS;
+}
+
+static bool is_clients(const struct selftest_history *history)
+{
+    return history->lock == PLACEMENTS_CLIENTS || history->lock == PLACEMENTS_REENTRANT;
 }
 
 static void call(struct selftest_draft *draw, int client)
@@ -115,8 +126,9 @@ static bool is_done(struct selftest_draft *draw, int client)
         return owner < 0 || (is_reentrant && owner == client && random_below(&draw->random, 4) > 0);
     if (is_anybodys(draw->history)) /* "not mine" may be so of what another one has locked */
         return owner == client || (owner >= 0 && random_below(&draw->random, 4) > 0);
-    return owner == client && (draw->locks[who->lock].owner_attempt == who->attempt ||
-                               draw->locks[who->lock].entered > 0);
+    return owner == client &&
+           (draw->is_of_client || draw->locks[who->lock].owner_attempt == who->attempt ||
+            draw->locks[who->lock].entered > 0);
 }
 
 static void execute(struct selftest_draft *draw, int client)
@@ -159,12 +171,10 @@ static void answer(struct selftest_draft *draw, int client)
 /* Something happens to one of the clients, or time passes. */
 static void step(struct selftest_draft *draw)
 {
-    /* Few do more each: what is entered again is released as often. */
-    const int clients = draw->history->lock == PLACEMENTS_REENTRANT ? 2 : CLIENTS;
-    int client = (int)random_below(&draw->random, (uint64_t)clients);
+    int client = (int)random_below(&draw->random, (uint64_t)draw->clients_count);
     struct drawn_client *who = &draw->clients[client];
-    if (random_below(&draw->random, 3) == 0 && draw->now + TIME_STEP_MAX <= PLACEMENTS_TIME)
-        draw->now += 1 + (int64_t)random_below(&draw->random, TIME_STEP_MAX);
+    if (random_below(&draw->random, 3) == 0 && draw->now + draw->time_step <= PLACEMENTS_TIME)
+        draw->now += 1 + (int64_t)random_below(&draw->random, (uint64_t)draw->time_step);
     for (int i = 0; draw->history->lease && i < draw->history->locks; i++)
         if (draw->locks[i].owner >= 0 && draw->now >= draw->locks[i].ends &&
             random_below(&draw->random, 2))
@@ -173,7 +183,7 @@ static void step(struct selftest_draft *draw)
         if (draw->calls < PLACEMENTS_OPERATIONS && draw->now < PLACEMENTS_TIME)
             call(draw, client);
     } else if (!who->is_executed) {
-        if (random_below(&draw->random, 12) == 0) { /* never answered, perhaps not executed */
+        if (random_below(&draw->random, (uint64_t)draw->lost) == 0) { /* perhaps not executed */
             who->is_asking = false;
             if (random_below(&draw->random, 2))
                 put(draw, EVENT_RETURN, client, RESULT_FAILED);
@@ -211,8 +221,13 @@ void selftest_draw(uint64_t seed, int64_t number, struct selftest_history *histo
     history->count = 0;
     history->lease = (int64_t)random_below(&draw.random, LEASE_MAX);
     history->lock = history->lease == 0 && random_below(&draw.random, 2) ? PLACEMENTS_ANYBODYS
-                    : random_below(&draw.random, 4) == 0                 ? PLACEMENTS_REENTRANT
-                                                                         : PLACEMENTS_OWNED;
+                    : random_below(&draw.random, 5) < 3                  ? PLACEMENTS_OWNED
+                    : random_below(&draw.random, 3) == 0                 ? PLACEMENTS_CLIENTS
+                                                                         : PLACEMENTS_REENTRANT;
+    draw.is_of_client = is_clients(history) && random_below(&draw.random, 2) == 0;
+    draw.clients_count = is_clients(history) ? 2 + (int)random_below(&draw.random, 2) : CLIENTS;
+    draw.time_step = TIME_STEPS[random_below(&draw.random, 4) == 0];
+    draw.lost = LOST[random_below(&draw.random, 3) == 0];
     history->locks =
         history->lock == PLACEMENTS_OWNED && random_below(&draw.random, 4) == 0 ? LOCKS : 1;
     int steps = 8 + (int)random_below(&draw.random, 32);
@@ -230,7 +245,7 @@ static enum answers by_engine(struct answers_rules rules, const struct selftest_
     rules.lease_us = history->lease;
     rules.anybody_releases = is_anybodys(history);
     rules.may_be_reentered |= history->lock == PLACEMENTS_REENTRANT;
-    rules.releases_former |= history->lock == PLACEMENTS_REENTRANT;
+    rules.releases_former |= is_clients(history);
     struct answers_engine *engine = answers_new(rules, CLIENTS, history->locks);
     enum answers said = ANSWERS_FIT;
     for (int i = 0; i < history->count && said != ANSWERS_CONTRADICT; i++)
@@ -341,7 +356,8 @@ void selftest_go(struct selftest_room *room, struct selftest *selftest, int64_t 
 
 const char *selftest_print(const struct selftest_history *history, char *text)
 {
-    static const char *const kinds[] = {"", ", its holder may be granted it again",
+    static const char *const kinds[] = {"", ", by whatever attempt its holder releases it",
+                                        ", its holder may be granted it again",
                                         ", anybody may release it"};
     size_t used = (size_t)snprintf(text, SELFTEST_TEXT, "lease %d%s\n", (int)history->lease,
                                    kinds[history->lock]);

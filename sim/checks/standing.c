@@ -18,7 +18,7 @@ void standing_init(struct lock_answers *lock, struct standing_room *room)
 {
     static const struct lock_way fresh = {
         .owner = FREE, .from_us = INT64_MIN, .until_us = INT64_MIN};
-    *lock = (struct lock_answers){.room = room, .reentrant = FREE};
+    *lock = (struct lock_answers){.room = room, .granted = FREE};
     ways_add(&lock->ways, &fresh);
 }
 
@@ -136,6 +136,12 @@ static void insert(struct left_calls *left, int64_t call_us)
     left->calls_us[at] = call_us;
 }
 
+/* May what was left be that client's? */
+static bool is_former(const struct lock_way *way, int client)
+{
+    return way->former == client || way->former == FREE;
+}
+
 static void leave_way(struct lock_way *way, const struct asker *asker, int client, bool is_short)
 {
     bool may_release = asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED;
@@ -146,30 +152,44 @@ static void leave_way(struct lock_way *way, const struct asker *asker, int clien
     if (way->owner != client)
         return;
     way->owner = FORMER;
+    way->former = client;
     int64_t released_us = later(way->from_us, asker->release_us);
     if (may_release && released_us < way->ends_us)
         way->ends_us = released_us;
 }
 
-bool standing_leave(struct lock_answers *lock, int client)
+void standing_leave(struct lock_answers *lock, int client)
 {
     const struct asker *asker = &lock->room->askers[client];
     bool may_have = asker_may_have(asker);
     bool is_short = may_have && asker->release != ASKED_NONE;
     be_gone(lock, client);
     if (asker->acquire == ASKED_ENDED)
-        return false;
+        return;
     if (may_have)
         insert(is_short ? &lock->left_short : &lock->left, asker->called_us);
     for (int i = 0; i < lock->ways.count; i++)
         leave_way(&lock->ways.rows[i], asker, client, is_short);
     tidy(lock);
-    return is_short || (may_have && asker->acquire_us > asker->called_us);
+    lock->room->is_lenient |= is_short || (may_have && asker->acquire_us > asker->called_us);
 }
 
-void standing_lose(struct lock_answers *lock)
+void standing_may_release(struct lock_answers *lock, int client)
 {
-    lock->is_lost = true;
+    for (int i = 0; i < lock->ways.count; i++) {
+        struct lock_way *way = &lock->ways.rows[i];
+        const bool is_own =
+            way->owner == client || (way->owner == FORMER && is_former(way, client));
+        const int64_t released_us = later(way->from_us, lock->room->now_us);
+        if (is_own && released_us < way->ends_us)
+            way->ends_us = released_us;
+        way->spent_short += way->spent;
+        way->spent = 0;
+    }
+    for (int64_t i = 0; i < lock->left.count; i++)
+        insert(&lock->left_short, lock->left.calls_us[i]);
+    lock->left.count = 0;
+    tidy(lock);
 }
 
 void standing_ask_more(struct lock_answers *lock, int client)
@@ -182,18 +202,22 @@ void standing_ask_more(struct lock_answers *lock, int client)
 
 /* --- answers --- */
 
-enum answers standing_reentered(struct lock_answers *lock, int client)
+/* What its client has left has it, or one of all that was left: it enters that again. */
+static void reenter(struct lock_answers *lock, const struct lock_way *way, int client)
 {
-    lock->is_lost = true;
-    lock->reentrant = client;
-    return ANSWERS_OPEN;
+    struct lock_way made = *way;
+    if (!is_former(way, client))
+        return;
+    lock->room->is_lenient |= way->former == FREE;
+    made.owner = client;
+    standing_lengthen(lock, &made, lock->room->askers[client].acquire_us);
+    ways_add(&lock->room->next, &made);
 }
 
 enum answers standing_granted(struct lock_answers *lock, int client, bool may_reenter)
 {
     struct asker *asker = &lock->room->askers[client];
     if (lock->is_lost) {
-        lock->reentrant = FREE;
         start_anew(lock, owned(lock, client, asker->acquire_us));
         return ANSWERS_FIT;
     }
@@ -201,7 +225,7 @@ enum answers standing_granted(struct lock_answers *lock, int client, bool may_re
     for (int i = 0; i < lock->ways.count; i++) {
         const struct lock_way *way = &lock->ways.rows[i];
         if (way->owner == FORMER && may_reenter)
-            return standing_reentered(lock, client);
+            reenter(lock, way, client);
         if (way->owner == client)
             ways_add(&lock->room->next, way);
         else if (!standing_used(way, client))

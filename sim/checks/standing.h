@@ -11,19 +11,28 @@ enum { FREE = -1, FORMER = -2 }; /* owners that are no client: none; an attempt 
 
 enum ask_phase { ASKED_NONE, ASKED_OPEN, ASKED_UNANSWERED, ASKED_GRANTED, ASKED_ENDED };
 
+/* How often a client may have entered a lock that it was granted for certain. */
+enum keeps {
+    KEEPS_NOTHING, /* it was not granted it, or has given it back */
+    KEEPS_ONCE,    /* one release ends it */
+    KEEPS_OFTEN,   /* nobody knows which release is the last */
+};
+
 /* A client and its last attempt. */
 struct asker {
     int lock, attempt;
     enum ask_phase acquire, release;
     bool is_renewing, was_refused;
-    bool has_lock; /* by this attempt, or one before: it was granted, and is not released */
-    bool has_left; /* an attempt of that lock without an answer: by any release it may be ended */
-    bool is_reentering;                      /* it had the lock when it called */
+    /* What it may have of the lock by any of its attempts (answers.c: may_keep). */
+    enum keeps keeps; /* it counts only while lock_answers.granted is that client */
+    bool may_come;    /* an attempt before this one has no answer: it may be granted it any time */
+    bool may_reenter; /* when it called its acquire, it may have had the lock, and enter it again */
     int64_t called_us, release_us, renew_us; /* of the calls */
     int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */
     bool is_excused, is_release_excused,
         is_renewal_excused; /* asked before the engine lost track */
-    bool is_without;        /* it releases or renews, and has never asked for a lock */
+    bool is_without; /* it releases or renews in an attempt that no acquire began, and can have
+                        nothing by one before */
 };
 
 /* Its acquire can have an effect, and nobody has said so. */
@@ -38,6 +47,7 @@ enum { USED_ACQUIRE = 1, USED_RELEASE = 2, USED_IN_VAIN = 4, USED_MAX = 12, WAYS
 
 struct lock_way {
     int owner;
+    int former;                 /* FORMER: whose attempt it is; FREE: one of the left acquires */
     int64_t ends_us;            /* not before that the ownership ends by itself */
     int64_t from_us;            /* when the last thing happened, at the earliest */
     int64_t until_us;           /* FREE: when it was owned last, at the latest */
@@ -68,13 +78,14 @@ struct standing_room {
     int64_t lease_us; /* 0: none */
     int64_t now_us;   /* of the event in hand */
     struct ways next, freed;
+    bool is_lenient; /* something was weighed more leniently than it could have been */
 };
 
 struct lock_answers {
     struct standing_room *room;
     struct ways ways;
-    bool is_lost;                       /* nothing is known until the next grant */
-    int reentrant;                      /* lost since that client entered again; FREE: it was not */
+    bool is_lost; /* nothing is known until the next grant */
+    int granted;  /* the last client that was granted it for certain; FREE: none was */
     struct left_calls left, left_short; /* short: whose release has no answer, either */
     int *present;                       /* clients whose attempt is not over */
     int present_count, present_size;
@@ -85,11 +96,11 @@ void standing_close(struct lock_answers *lock);
 
 /* The client begins an attempt. */
 void standing_ask(struct lock_answers *lock, int client);
-/* It begins another one: what has no answer has none for ever. True: that was weighed leniently. */
-bool standing_leave(struct lock_answers *lock, int client);
+/* It begins another one: what has no answer has none for ever. */
+void standing_leave(struct lock_answers *lock, int client);
 
-/* Nothing is known of the lock until somebody is granted it. */
-void standing_lose(struct lock_answers *lock);
+/* It releases what any of its attempts has, or may come to have: from here on that may end. */
+void standing_may_release(struct lock_answers *lock, int client);
 
 /* It releases, or renews. */
 void standing_ask_more(struct lock_answers *lock, int client);
@@ -97,7 +108,6 @@ void standing_ask_more(struct lock_answers *lock, int client);
 /* Answers. may_reenter: an attempt of the client's that it has left may have the lock, and this one
  * be granted it again; is_silent: it proves only that this acquire had no effect. */
 enum answers standing_granted(struct lock_answers *lock, int client, bool may_reenter);
-enum answers standing_reentered(struct lock_answers *lock, int client);
 enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent);
 enum answers standing_released(struct lock_answers *lock, int client);
 enum answers standing_not_released(struct lock_answers *lock, int client);

@@ -11,6 +11,7 @@
 static bool is_as_good(const struct lock_way *one, const struct lock_way *other)
 {
     return one->owner == other->owner && one->from_us <= other->from_us &&
+           (one->owner != FORMER || one->former == other->former || one->former == FREE) &&
            (one->owner == FREE ? one->until_us >= other->until_us
                                : one->ends_us <= other->ends_us) &&
            one->spent <= other->spent && one->spent_short <= other->spent_short &&
@@ -235,6 +236,7 @@ static void refuse_by_another(struct lock_answers *lock, const struct lock_way *
     if (next_left(&lock->left, way->spent, way->from_us, &since_us)) {
         struct lock_way made = *way;
         standing_own(lock, &made, FORMER, since_us);
+        made.former = FREE;
         made.spent++;
         made.from_us = later(made.from_us, call_us);
         ways_add(&lock->room->next, &made);
@@ -242,6 +244,7 @@ static void refuse_by_another(struct lock_answers *lock, const struct lock_way *
     if (next_left(&lock->left_short, way->spent_short, way->from_us, &since_us)) {
         struct lock_way made = *way;
         standing_own(lock, &made, FORMER, since_us);
+        made.former = FREE;
         made.spent_short++;
         made.ends_us = made.from_us;
         made.from_us = later(made.from_us, call_us);

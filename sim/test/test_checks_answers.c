@@ -9,44 +9,11 @@
 #include "checks/placements.h"
 #include "checks/selftest.h"
 #include "test/sample.h"
+#include "test/told.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { CLIENTS = 4, EVENTS_MAX = 64 };
-
-struct told {
-    int count;
-    struct event events[EVENTS_MAX];
-};
-
-/* "0 A acquire; 1 A granted; ..." */
-static void read_story(const char *story, struct told *told)
-{
-    int attempts[CLIENTS] = {0};
-    enum operation ops[CLIENTS] = {0};
-    int time, used;
-    char client, word[16];
-    *told = (struct told){0};
-    for (; sscanf(story, " %d %c %15[a-z-] %n", &time, &client, word, &used) == 3; story += used) {
-        struct event *event = &told->events[told->count];
-        int who = client - 'A';
-        *event =
-            (struct event){.index = told->count++, .time_us = time, .client = who, .server = -1};
-        if (operation_read(word, &event->op)) {
-            attempts[who] += event->op == OP_ACQUIRE;
-            ops[who] = event->op;
-            event->kind = EVENT_CALL;
-        } else {
-            assert_true(result_read(word, &event->result));
-            event->kind = EVENT_RETURN;
-            event->op = ops[who];
-        }
-        event->attempt = attempts[who];
-        if (story[used] == ';')
-            used++;
-    }
-}
+enum { CLIENTS = TOLD_CLIENTS };
 
 /* How many answers contradict those before. */
 static int contradictions(struct answers_rules rules, int locks, const struct told *told)
