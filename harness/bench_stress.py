@@ -34,12 +34,13 @@ import time
 from bench import PICKLOCK
 
 LEASE_MS, SHORT_LEASE_MS = 500, 10
-NOBODY_ASKS = "3600s"
 RELEASE = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
 START_S, UNAVAILABLE, SPARE_FILES, COMMANDS_EACH = 10, 69, 200, 20
 DIRECTLY = ["redis-benchmark", "stress --direct"]  # without a relay
-STRESS = {"usual faults": [], "usual faults, short": ["--lease", f"{SHORT_LEASE_MS}ms"], "without faults": ["--no-faults"],
-          "stress --direct": ["--direct", "--no-faults"]}
+USUAL = {"--think": "1us", "--lease": f"{LEASE_MS}ms", "--timeout": "10s"}
+NOBODY_ASKS = {**USUAL, "--no-faults": None, "--think": "3600s"}
+STRESS = {"usual faults": USUAL, "usual faults, short": {**USUAL, "--lease": f"{SHORT_LEASE_MS}ms"},
+          "without faults": {**USUAL, "--no-faults": None}, "stress --direct": {**USUAL, "--direct": None, "--no-faults": None}}
 CLOCK_HZ = os.sysconf("SC_CLK_TCK")
 HAPROXY = """global
     nbthread 1
@@ -108,12 +109,12 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def stress(clients, seconds, folder, *more):
+def stress(clients, seconds, folder, options):
     """The run: how many commands of each kind it sent, how many a second, how many at all, the CPU-s of all of it, and the part of its
     clients' time for which faults kept them waiting. Its servers are its children, and are waited for."""
     words = [PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", clients, "--locks", max(1, clients // 2),
-             "--think", "1us", "--lease", f"{LEASE_MS}ms", "--timeout", "10s", "--duration", f"{seconds}s", "--out", folder,
-             "--json", "-", *more]
+             "--duration", f"{seconds}s", "--out", folder, "--json", "-",
+             *(word for option in options.items() for word in option if word is not None)]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(list(map(str, words)), stdout=out, stderr=err, preexec_fn=die_with_parent)
         _, status, used = os.wait4(process.pid, 0)
@@ -195,14 +196,14 @@ def rounds_of(clients, options, folder):
         for _ in range(options.rounds):
             requests = clients
             try:
-                idle_s = stress(clients, options.seconds, folder, "--no-faults", "--think", NOBODY_ASKS)[3]
+                idle_s = stress(clients, options.seconds, folder, NOBODY_ASKS)[3]
                 figures.setdefault("nobody asks", []).append(idle_s)
             except Unfit:
                 idle_s = 0  # the ways below say why
             fewer = None
             for way, more in STRESS.items():
                 try:
-                    counts, rate, done, cpu, waiting = stress(clients, options.seconds, folder, *more)
+                    counts, rate, done, cpu, waiting = stress(clients, options.seconds, folder, more)
                     figures.setdefault(way, []).append((rate, max(0, cpu - idle_s) / max(done, 1) * 1e6, waiting))
                     requests = int(rate * options.seconds)
                     if way == "usual faults":
@@ -217,8 +218,9 @@ def rounds_of(clients, options, folder):
             if fewer and "through haproxy" in ways:
                 port, helpers = ways["through haproxy"]
                 awake, counts, requests = fewer
-                rate = redis_benchmark(port, awake, locks, counts, requests, helpers)[0]
-                figures.setdefault("fewer", []).append((awake, figures["usual faults"][-1][0] / rate))
+                rate, cpu, _ = redis_benchmark(port, awake, locks, counts, requests, helpers)
+                mine = figures["usual faults"][-1]
+                figures.setdefault("fewer", []).append((awake, mine[0] / rate, mine[1] / cpu))
     return figures, unfit
 
 
@@ -234,8 +236,9 @@ def table(clients, figures, unfit):
             dearer = statistics.median(mine[1] / its[1] for mine, its in zip(figures[way], base)) if base else 0
             print(f"{clients:>7}  {way:<23} {rate:>12,.0f} {faster:>8.2f} {cpu:>16.1f} {dearer:>8.2f} {waiting:>8.0%}", flush=True)
     if figures.get("fewer"):
-        awake, faster = (statistics.median(each[i] for each in figures["fewer"]) for i in (0, 1))
-        print(f"{clients:>7}  usual faults beside haproxy with {awake:g} connections, the clients that did not wait: {faster:.2f}", flush=True)
+        awake, faster, dearer = (statistics.median(each[i] for each in figures["fewer"]) for i in range(3))
+        print(f"{clients:>7}  usual faults beside haproxy with {awake:g} connections, the clients that did not wait: {faster:.2f}, "
+              f"CPU {dearer:.2f}", flush=True)
     if figures.get("nobody asks"):
         print(f"{clients:>7}  taken off a stress run: {statistics.median(figures['nobody asks']):.2f} CPU-s", flush=True)
 

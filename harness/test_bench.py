@@ -49,6 +49,16 @@ def test_a_failing_program_fails_the_benchmark(tmp_path, part, status):
     assert done.returncode not in (0, 69) and SAYS in done.stderr, done
 
 
+def test_all_ways_of_stress_that_are_measured_run(tmp_path):
+    """As short as can be."""
+    code = ("import bench_stress as bench, sys\nfor way in (bench.NOBODY_ASKS, *bench.STRESS.values()):\n"
+            "    counts, rate, done, cpu_s, waiting = bench.stress(2, 0.1, sys.argv[1], way)\n"
+            "    assert cpu_s > 0 and 0 <= waiting <= 1 and (waiting == 0 or '--no-faults' not in way), (way, waiting)")
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT / "harness", text=True, capture_output=True, timeout=PATIENCE_S,
+                          env={**os.environ, "BUILD": str(BUILD)})
+    assert done.returncode == 0, done
+
+
 def test_a_failing_check_fails_the_benchmark(tmp_path):
     """As it was: stress goes well, and what it wrote is refused."""
     script(tmp_path / "picklock", f'[ "$1" != check ] || {{ echo "{SAYS}" >&2; exit 64; }}\nexec "{BUILD / "picklock"}" "$@"')
