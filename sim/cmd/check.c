@@ -33,12 +33,18 @@ const char cmd_check_help[] =
     "HISTORY is a file, or - for stdin.\n";
 /* clang-format on */
 
-static enum fail print_timeline(const char *path, const struct results *results,
-                                struct failure *failure)
+struct check {
+    const char *scheme, *fail_on, *json; /* as they were given */
+    int follows, wants_timeline;
+    const char *path;
+    struct source_options source;
+    struct scheme_list schemes;
+    enum fail_on fails_on;
+};
+
+static bool has_json_on_stdout(const struct check *check)
 {
-    int64_t first_index = report_first_index(&results->rows[0]);
-    putchar('\n');
-    return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
+    return check->json && !strcmp(check->json, "-");
 }
 
 /* --- a history that is still written --- */
@@ -68,98 +74,116 @@ static void show(void *context, const struct checks *checks)
     (void)fflush(shown->out); /* what cannot be written is told by the summary */
 }
 
-/* --scheme names the one that the history is of. */
-struct named_schemes {
-    const struct scheme_list *schemes;
-    const char *path;
-};
+/* --- the command --- */
 
+/* --scheme names the one that the history is of. */
 static enum fail accept(void *context, const struct history_head *head, struct failure *failure)
 {
-    const struct named_schemes *wanted = context;
-    return scheme_list_has(wanted->schemes, head->scheme, wanted->path, failure);
+    const struct check *check = context;
+    return scheme_list_has(&check->schemes, head->scheme, check->path, failure);
 }
 
-static enum fail judge(const char *path, const struct scheme_list *asked,
-                       const struct source_options *source, int64_t lease_us, enum fail_on fail_on,
-                       struct shown *shown, struct results *results, struct failure *failure)
+static enum fail judge(struct check *check, struct results *results, struct failure *failure)
 {
-    struct named_schemes wanted = {.schemes = asked, .path = path};
+    struct follow follow = {.stop = &cmd_stop};
+    struct shown shown = {.out = has_json_on_stdout(check) ? stderr : stdout};
     struct history_judged judged;
-    enum fail fail = judge_history(&(struct history_judging){.path = path,
-                                                             .source = *source,
-                                                             .lease_us = lease_us,
-                                                             .fail_on = fail_on,
-                                                             .accept = accept,
-                                                             .context = &wanted,
-                                                             .caught_up = show,
-                                                             .shown = shown},
-                                   results, &judged, failure);
+    if (check->follows) {
+        cmd_catch_signals();
+        check->source.follow = &follow;
+    }
+    enum fail fail =
+        judge_history(&(struct history_judging){.path = check->path,
+                                                .source = check->source,
+                                                .lease_us = check->source.jepsen.lease_us,
+                                                .fail_on = check->fails_on,
+                                                .accept = accept,
+                                                .context = check,
+                                                .caught_up = show,
+                                                .shown = &shown},
+                      results, &judged, failure);
     free(judged.gap);
     return fail;
+}
+
+static enum fail print_timeline(const char *path, const struct results *results,
+                                struct failure *failure)
+{
+    int64_t first_index = report_first_index(&results->rows[0]);
+    putchar('\n');
+    return report_timeline(stdout, path, first_index, charset_of_locale(), failure);
+}
+
+static enum fail print(const struct check *check, const struct results *results,
+                       struct failure *failure)
+{
+    if (check->json && report_write(FORMAT_JSON, check->json, results, NULL, failure))
+        return failure->code;
+    if (!has_json_on_stdout(check))
+        report_terminal(stdout, results, output_has_colours());
+    return check->wants_timeline ? print_timeline(check->path, results, failure) : FAIL_NONE;
+}
+
+/* A diagram, or a history that is still written: what excludes each of them. */
+static enum fail refuse_both(const struct check *check, struct failure *failure)
+{
+    const bool is_ours = check->source.format == SOURCE_OURS;
+    if (check->wants_timeline && !is_ours)
+        return failure_set(
+            failure, FAIL_INPUT,
+            "--timeline draws histories of ours; see `picklock convert --to perfetto`");
+    if (check->wants_timeline && has_json_on_stdout(check))
+        return failure_set(failure, FAIL_INPUT, "--timeline and --json - both want stdout");
+    if (check->wants_timeline && infile_is_pipe(check->path))
+        return failure_set(failure, FAIL_INPUT,
+                           "%s: --timeline reads the history twice, and a pipe can be read once",
+                           check->path);
+    if (check->follows && check->wants_timeline)
+        return failure_set(failure, FAIL_INPUT,
+                           "--timeline draws a history that is whole: it and --follow exclude each "
+                           "other");
+    if (check->follows && !is_ours)
+        return failure_set(failure, FAIL_INPUT,
+                           "--follow reads histories of ours: one of Jepsen's is read twice");
+    return FAIL_NONE;
+}
+
+static enum fail parse(int argc, char **argv, struct check *check, struct failure *failure)
+{
+    struct source_args source = {0};
+    int operands;
+    const struct option_row rows[] = {OPTION_TEXT("--scheme", &check->scheme),
+                                      OPTION_DURATION("--lease", &source.lease_us, 1, DAY_US),
+                                      SOURCE_ROWS(source),
+                                      OPTION_TEXT("--fail-on", &check->fail_on),
+                                      OPTION_TEXT("--json", &check->json),
+                                      OPTION_FLAG("--follow", &check->follows),
+                                      OPTION_FLAG("--timeline", &check->wants_timeline)};
+    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, failure))
+        return failure->code;
+    if (operands != 1)
+        return failure_set(failure, FAIL_INPUT, "check wants one history file");
+    check->path = source_path(argv[1]);
+    if (source_args_read(&source, &check->source, failure))
+        return failure->code;
+    check->source.jepsen.is_judged = true;
+    if (refuse_both(check, failure) || fail_on_read(check->fail_on, &check->fails_on, failure) ||
+        scheme_list_read(check->scheme, &check->schemes, failure))
+        return failure->code;
+    return places_clear(&(struct result_place){.option = "--json", .path = check->json}, 1,
+                        &(struct inputs){argv + 1, 1, {check->scheme}}, failure);
 }
 
 int cmd_check(int argc, char **argv)
 {
     struct failure failure = {0};
     struct results results = {.picklock = PICKLOCK_VERSION, .command = "check"};
-    struct scheme_list wanted = {0};
-    struct source_args source_args = {0};
-    struct source_options source = {0};
-    const char *json = NULL, *fail_on_text = NULL, *scheme = NULL;
-    enum fail_on fail_on = FAIL_ON_UNSAID;
-    int64_t lease_us = 0;
-    int operands, wants_timeline = 0, follows = 0;
-    const struct option_row rows[] = {OPTION_TEXT("--scheme", &scheme),
-                                      OPTION_DURATION("--lease", &lease_us, 1, DAY_US),
-                                      SOURCE_ROWS(source_args),
-                                      OPTION_TEXT("--fail-on", &fail_on_text),
-                                      OPTION_TEXT("--json", &json),
-                                      OPTION_FLAG("--follow", &follows),
-                                      OPTION_FLAG("--timeline", &wants_timeline)};
-    if (options_parse(argc, argv, rows, sizeof rows / sizeof rows[0], &operands, &failure))
+    struct check check = {.fails_on = FAIL_ON_UNSAID};
+    if (parse(argc, argv, &check, &failure))
         return cmd_failed(&failure);
-    if (operands != 1)
-        return cmd_refuse("check wants one history file");
-    const char *path = source_path(argv[1]);
-    source_args.lease_us = lease_us;
-    if (source_args_read(&source_args, &source, &failure))
-        return cmd_failed(&failure);
-    source.jepsen.is_judged = true;
-    if (wants_timeline && source.format != SOURCE_OURS)
-        return cmd_refuse(
-            "--timeline draws histories of ours; see `picklock convert --to perfetto`");
-    if (fail_on_read(fail_on_text, &fail_on, &failure) ||
-        scheme_list_read(scheme, &wanted, &failure))
-        return cmd_failed(&failure);
-    if (wants_timeline && json && !strcmp(json, "-"))
-        return cmd_refuse("--timeline and --json - both want stdout");
-    if (wants_timeline && infile_is_pipe(path))
-        return cmd_refuse("%s: --timeline reads the history twice, and a pipe can be read once",
-                          path);
-    if (follows && wants_timeline)
-        return cmd_refuse("--timeline draws a history that is whole: it and --follow exclude each "
-                          "other");
-    if (follows && source.format != SOURCE_OURS)
-        return cmd_refuse("--follow reads histories of ours: one of Jepsen's is read twice");
-    if (places_clear(&(struct result_place){.option = "--json", .path = json}, 1,
-                     &(struct inputs){argv + 1, 1, {scheme}}, &failure))
-        return cmd_failed(&failure);
-    struct follow follow = {.stop = &cmd_stop};
-    struct shown shown = {.out = json && !strcmp(json, "-") ? stderr : stdout};
-    if (follows) {
-        cmd_catch_signals();
-        source.follow = &follow;
-    }
-    enum fail fail = judge(path, &wanted, &source, lease_us, fail_on, &shown, &results, &failure);
-    if (!fail && json)
-        fail = report_write(FORMAT_JSON, json, &results, NULL, &failure);
-    if (!fail && (!json || strcmp(json, "-") != 0))
-        report_terminal(stdout, &results, output_has_colours());
-    if (!fail && wants_timeline)
-        fail = print_timeline(path, &results, &failure);
-    int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
+    const bool has_failed = judge(&check, &results, &failure) || print(&check, &results, &failure);
+    int status = has_failed ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);
-    free(wanted.rows);
+    free(check.schemes.rows);
     return status;
 }
