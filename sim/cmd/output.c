@@ -97,11 +97,12 @@ enum fail run_choices_read(const struct run_choices *choices, struct runner *run
                            struct live_options *live, struct failure *failure)
 {
     const char *on = choices->on ? choices->on : "redis";
-    if (strcmp(on, "redis") != 0 && strcmp(on, "sim") != 0)
+    const bool is_simulated = !strcmp(on, world_name(WORLD_SIM));
+    if (!is_simulated && strcmp(on, world_name(WORLD_REDIS)) != 0)
         return failure_set(failure, FAIL_INPUT, "--on wants redis or sim, not '%s'", on);
     if (fail_on_read(choices->fail_on, &runner->fail_on, failure))
         return failure->code;
-    runner->world = strcmp(on, "sim") == 0 ? WORLD_SIM : WORLD_REDIS;
+    runner->world = is_simulated ? WORLD_SIM : WORLD_REDIS;
     *live = (struct live_options){.redis_server = choices->redis_server,
                                   .url = secrets_reveal(choices->redis),
                                   .steering = choices->real_time ? REAL_TIME : STEERED,

@@ -81,8 +81,7 @@ int cmd_replay(int argc, char **argv)
         (choices.worker && run_choices_worker(&choices, &live, &worker, &runner, &failure)))
         return cmd_failed(&failure);
     cmd_catch_signals();
-    snprintf(results.world, sizeof results.world, "%s",
-             runner.world == WORLD_SIM ? "sim" : "redis");
+    snprintf(results.world, sizeof results.world, "%s", world_name(runner.world));
     enum fail fail = replay(&runner, &live, argv[1], &output, &results, &wanted, &failure);
     int status = fail ? cmd_failed(&failure) : (int)results_status(&results);
     results_free(&results);

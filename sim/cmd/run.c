@@ -83,8 +83,7 @@ static enum fail run_and_report(struct run_options *options, const struct scenar
 {
     struct runner *runner = runs->runner;
     struct results results = {.seed = runner->seed};
-    snprintf(results.world, sizeof results.world, "%s",
-             runner->world == WORLD_SIM ? "sim" : "redis");
+    snprintf(results.world, sizeof results.world, "%s", world_name(runner->world));
     enum fail fail = shard_read(options->shard, &results.shard, failure);
     if (!fail && runner->world == WORLD_REDIS)
         fail = live_new(&runner->live, &options->live, failure);

@@ -116,7 +116,7 @@ enum fail recording_save(struct recording *recording, const struct runner *runne
 struct history_head recording_head(const struct runner *runner, const struct run *run,
                                    const char *scenario)
 {
-    struct history_head head = run_head(run, runner->world == WORLD_SIM ? "sim" : "redis");
+    struct history_head head = run_head(run, world_name(runner->world));
     snprintf(head.scenario, sizeof head.scenario, "%s", scenario);
     if (runner->world == WORLD_REDIS) {
         snprintf(head.server_version, sizeof head.server_version, "%s",

@@ -11,6 +11,12 @@
 
 enum world_kind { WORLD_REDIS, WORLD_SIM };
 
+/* As --on, results and histories name it. */
+static inline const char *world_name(enum world_kind world)
+{
+    return world == WORLD_SIM ? "sim" : "redis";
+}
+
 struct runner {
     enum world_kind world;
     struct live *live; /* WORLD_REDIS; borrowed */

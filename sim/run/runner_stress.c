@@ -41,12 +41,17 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
         figures->operations_per_second = counters->operations * 1000000 / outcome->elapsed_us;
 }
 
+/* How long it ran, to the millisecond. */
+static const char *print_elapsed(const struct stress_outcome *outcome, char text[UNITS_TEXT_MAX])
+{
+    return units_print_duration(outcome->elapsed_us / 1000 * 1000, text);
+}
+
 /* "it was interrupted after 0.7s of 10s" */
 static char *cut_short(const struct stress_options *options, const struct stress_outcome *outcome)
 {
     char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
-    return memory_format("it was interrupted after %s of %s",
-                         units_print_duration(outcome->elapsed_us / 1000 * 1000, ran),
+    return memory_format("it was interrupted after %s of %s", print_elapsed(outcome, ran),
                          units_print_duration(options->duration_us + options->heal_us, wanted));
 }
 
@@ -191,17 +196,13 @@ static void note_early_end(struct results *results, const struct stress_options 
 {
     char ran[UNITS_TEXT_MAX];
     if (outcome->has_seen_enough)
-        results_note(results,
-                     memory_format("The stress run of %s ended behind its first violation, "
-                                   "after %s, as it was told to.",
-                                   options->scheme->name,
-                                   units_print_duration(outcome->elapsed_us / 1000 * 1000, ran)));
+        results_note(results, memory_format("The stress run of %s ended behind its first "
+                                            "violation, after %s, as it was told to.",
+                                            options->scheme->name, print_elapsed(outcome, ran)));
     else if (!options->duration_us)
-        results_note(results,
-                     memory_format("The stress run of %s had no time of its own: it was "
-                                   "stopped after %s.",
-                                   options->scheme->name,
-                                   units_print_duration(outcome->elapsed_us / 1000 * 1000, ran)));
+        results_note(results, memory_format("The stress run of %s had no time of its own: it was "
+                                            "stopped after %s.",
+                                            options->scheme->name, print_elapsed(outcome, ran)));
 }
 
 static const char one_at_a_time[] =
@@ -224,6 +225,20 @@ static void note_cluster(struct results *results, const struct stress_options *o
                                options->scheme->name, moves, units_plural(moves), outcome->moved,
                                outcome->asked));
 }
+
+static void note_how_it_ran(struct results *results, const struct stress_options *options,
+                            const struct stress_outcome *outcome)
+{
+    note_early_end(results, options, outcome);
+    if (outcome->was_one_at_a_time)
+        results_note(results, memory_text(one_at_a_time));
+    if (options->is_cluster)
+        note_cluster(results, options, outcome);
+    if (options->is_direct)
+        results_note(results, memory_text(direct));
+}
+
+/* --- a run --- */
 
 /* A worker's processes begin before its history does: what it promises stands in its head. */
 static enum fail stress_worker(struct runner *runner, struct stress_options *options,
@@ -253,12 +268,36 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
     return fail ? fail : live_stress(runner->live, options, outcome, failure);
 }
 
+/* The verdicts of what was recorded, and its figures. */
+static void judge(struct result_row *row, struct recording *recording,
+                  const struct stress_options *options, const struct stress_outcome *outcome,
+                  enum fail_on fail_on)
+{
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters;
+    checks_finish(recording->checks, recording->last_us, findings, &counters);
+    char *interrupted = outcome->was_stopped ? cut_short(options, outcome) : NULL;
+    char *sick = is_violated(findings) ? NULL : not_healed(options, outcome);
+    result_judge(row, findings,
+                 &(struct judging){.is_unsupported = recording->is_unsupported,
+                                   .interrupted = interrupted,
+                                   .error = outcome->doubt.code ? outcome->doubt.text : sick,
+                                   .vacuity = vacuity_of(options, outcome, &counters),
+                                   .fail_on = fail_on});
+    free(interrupted);
+    free(sick);
+    fill_figures(row->stress, outcome, &counters);
+    series_fill(recording->series, &row->stress->series);
+    row->elapsed_us = outcome->elapsed_us;
+}
+
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure)
 {
     struct result_row *row = results_add(results);
     struct recording recording = {0};
     struct stress_outcome outcome = {0};
+    const bool is_worker = runner_is_worker(runner, options->scheme);
     result_name_row(row, "stress", options->scheme);
     row->stress = memory_new(1, sizeof *row->stress);
     if (live_suits(runner->live, options->servers, false, failure) ||
@@ -282,43 +321,20 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                                   fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)};
     watch_it(&watcher, options);
     const int64_t began_us = usage_cpu_us();
-    enum fail fail = runner_is_worker(runner, options->scheme)
-                         ? stress_worker(runner, options, &recording, row, &outcome, failure)
-                         : stress_scheme(runner, options, &recording, row, &outcome, failure);
-    bool is_judged = !fail;
-    if (!fail) {
-        struct finding findings[PROPERTY_COUNT];
-        struct counters counters;
-        checks_finish(recording.checks, recording.last_us, findings, &counters);
-        char *interrupted = outcome.was_stopped ? cut_short(options, &outcome) : NULL;
-        char *sick = is_violated(findings) ? NULL : not_healed(options, &outcome);
-        result_judge(row, findings,
-                     &(struct judging){.is_unsupported = recording.is_unsupported,
-                                       .interrupted = interrupted,
-                                       .error = outcome.doubt.code ? outcome.doubt.text : sick,
-                                       .vacuity = vacuity_of(options, &outcome, &counters),
-                                       .fail_on = watcher.fail_on});
-        free(interrupted);
-        free(sick);
-        note_early_end(results, options, &outcome);
-        fill_figures(row->stress, &outcome, &counters);
+    enum fail fail = is_worker ? stress_worker(runner, options, &recording, row, &outcome, failure)
+                               : stress_scheme(runner, options, &recording, row, &outcome, failure);
+    if (fail) {
+        results_drop_last(results);
+    } else {
+        judge(row, &recording, options, &outcome, watcher.fail_on);
         row->stress->cpu_us = usage_cpu_us() - began_us;
-        series_fill(recording.series, &row->stress->series);
-        if (outcome.was_one_at_a_time)
-            results_note(results, memory_format("%s", one_at_a_time));
-        if (options->is_cluster)
-            note_cluster(results, options, &outcome);
-        if (options->is_direct)
-            results_note(results, memory_format("%s", direct));
-        row->elapsed_us = outcome.elapsed_us;
+        note_how_it_ran(results, options, &outcome);
         snprintf(results->server_version, sizeof results->server_version, "%s",
-                 runner_is_worker(runner, options->scheme) ? runner->worker->program.server_version
-                                                           : live_server_version(runner->live));
+                 is_worker ? runner->worker->program.server_version
+                           : live_server_version(runner->live));
         fail = recording_save(&recording, runner, row, failure);
     }
     recording_close(&recording);
     free(recording.head.names);
-    if (!is_judged)
-        results_drop_last(results);
     return fail;
 }
