@@ -172,6 +172,24 @@ def test_a_release_that_compares_lives_with_a_slow_connection(own, searched):
     assert "no fault struck" not in ran.out, ran
 
 
+FOR_EVER = """
+    def release(self):
+        import time
+        while True:
+            try:
+                return super().release()
+            except OSError:
+                time.sleep(0.5)
+"""
+
+
+@pytest.mark.parametrize("more, wrong", [(FOR_EVER, {}), ("pass", {"no-orphan": "leftover"})])
+def test_who_dials_for_ever_is_let_in_when_the_server_is_there_again(picklock, own, tmp_path, more, wrong):
+    """Its release is executed then, and leaves nothing; the story does not wait for that. Who gives up leaves its key for a lease."""
+    ran, row, found = played(picklock, tmp_path, own(more=more), "refusing-server")
+    assert found == wrong and "0 unknown" in ran.out, ran
+
+
 def test_connections_are_held_without_any_right_over_the_network(own, tmp_path):
     """As an ordinary user, and as root of a container has it: without CAP_NET_ADMIN."""
     without = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"] if os.geteuid() == 0 else []

@@ -13,6 +13,9 @@ enum {
     /* Choices of one step: a watchdog that renews every 10 ms for two minutes, but no world that
        never ends. */
     STEP_CHOICES_MAX = 50000,
+    /* Timers, one after the other, that bring nothing while a server refuses connections: many
+       more than libraries dial before they give up (20 is usual). */
+    VAIN_TIMERS_MAX = 30,
 };
 
 /* --- saying what went wrong --- */
@@ -133,22 +136,25 @@ enum fail primitives_message(struct interpreter *interpreter, enum choice_kind k
 
 /* --- messages --- */
 
-/* A server that refuses connections has none: its messages are void by themselves. */
 void primitives_note_reach(struct interpreter *interpreter, int server, enum choice_kind kind)
 {
     enum server_reach *reach = &interpreter->reach[server];
     if (kind == CHOICE_SILENCE || kind == CHOICE_STOP)
         *reach = REACH_SILENT;
+    else if (kind == CHOICE_REFUSE)
+        *reach = REACH_REFUSED;
     else if (kind == CHOICE_PAUSE_WRITES)
         *reach = REACH_READ_ONLY;
     else if (choice_fault(kind) != FAULT_NONE && fault_ends_outage(choice_fault(kind)))
         *reach = REACH_OPEN;
 }
 
-/* It does not come as long as its server is as it is. */
+/* It does not come as long as its server is as it is. One that refuses connections has none: what
+ * was on them is void by itself. */
 static bool is_held(const struct interpreter *interpreter, const struct message *message)
 {
-    return message_is_held(message, interpreter->reach[message->server]);
+    const enum server_reach reach = interpreter->reach[message->server];
+    return reach != REACH_REFUSED && message_is_held(message, reach);
 }
 
 /* A time-out comes when all else has come. */
@@ -324,11 +330,22 @@ static bool has_silent(struct interpreter *interpreter, int client)
     return has;
 }
 
+/* Has it dialled in vain for so long that it may do so until there is somebody again? */
+static bool is_shut_out(const struct interpreter *interpreter, int vain)
+{
+    bool is_refused = false;
+    for (int i = 0; i < interpreter->scenario->servers; i++)
+        is_refused |= interpreter->reach[i] == REACH_REFUSED;
+    return is_refused && vain >= VAIN_TIMERS_MAX;
+}
+
 enum fail primitives_operation(struct interpreter *interpreter, int client)
 {
     const struct step *step = interpreter->step;
-    for (;;) {
+    struct message all[MESSAGES_MAX];
+    for (int vain = 0;;) {
         bool is_stalled;
+        vain = primitives_messages(interpreter, client, all) ? 0 : vain + 1;
         enum fail fail = primitives_all(interpreter, client, step, &is_stalled);
         if (fail || is_stalled)
             return fail;
@@ -342,6 +359,8 @@ enum fail primitives_operation(struct interpreter *interpreter, int client)
             return primitives_diverged(
                 interpreter, "%s waits for ever: nothing of it moves by itself, and no timer runs",
                 primitives_name(interpreter, client));
+        if (is_shut_out(interpreter, vain))
+            return FAIL_NONE; /* it tries again by its timers, and is let in when it can be */
         /* a scheme that sleeps between two tries of one attempt */
         fail = primitives_time(interpreter, view.wake_us, client);
         if (!fail)
