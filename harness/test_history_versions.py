@@ -1,5 +1,5 @@
 """Histories of both versions. Those of version 1 stay readable: committed ones, one at least for each cause, are judged as the program judged them that wrote
-them (judged.json is its answer, sentences included). Under a head of version 2 the same lines say the same."""
+them (judged.json is its answer, sentences included; but `truthful` of calls and returns alone, which it said to hold, is unknown). Under a head of version 2 the same lines say the same."""
 
 import json
 import re

@@ -273,6 +273,11 @@ static void conclude_unseen(const struct checks *checks, enum property property,
     const struct finding *proved =
         is_no_proof ? NULL : black_box_finding(checks->black_box, property);
     *finding = (struct finding){.verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
+    /* That some lock can have answered so is no proof that this one did; what came behind two
+     * attempts at once was not looked at. */
+    if (proved && proved->verdict == VERDICT_HOLDS &&
+        (property == PROPERTY_TRUTHFUL || checks->ledger.has_two_at_once))
+        proved = NULL;
     if (proved && (proved->verdict == VERDICT_VIOLATED || !vacuity))
         *finding = *proved;
     else if (vacuity)

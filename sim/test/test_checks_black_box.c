@@ -154,10 +154,35 @@ static void one_after_the_other_holds(void **state)
     assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
     assert_holds(story, PROPERTY_LEASE_EXCLUSION);
     assert_holds(story, PROPERTY_FRESH_GRANT);
-    assert_holds(story, PROPERTY_TRUTHFUL);
+    assert_verdict(story, PROPERTY_TRUTHFUL, VERDICT_UNKNOWN); /* it can be so */
     assert_holds(story, PROPERTY_NO_CRASH);
     assert_servers_unseen(story);
     story_free(story);
+}
+
+/* A is granted it again, and goes back: whether B and C hold at once behind that was not looked at,
+ * and what was violated before stays so. */
+static void behind_two_attempts_at_once_nothing_holds(void **state)
+{
+    static const enum property told[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION,
+                                         PROPERTY_FRESH_GRANT, PROPERTY_TRUTHFUL};
+    (void)state;
+    for (int is_violated = 0; is_violated < 2; is_violated++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        asks_unseen(story, A, 2, 3, RESULT_GRANTED);
+        if (is_violated)
+            asks_unseen(story, B, 4, 5, RESULT_GRANTED);
+        story->attempts[A]--;
+        releases_unseen(story, A, 6, 7, RESULT_RELEASED);
+        asks_unseen(story, B, 8, 9, RESULT_GRANTED);
+        asks_unseen(story, C, 10, 11, RESULT_GRANTED);
+        ends(story);
+        for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+            assert_verdict(story, told[i],
+                           is_violated && i < 2 ? VERDICT_VIOLATED : VERDICT_UNKNOWN);
+        story_free(story);
+    }
 }
 
 /* --- answers --- */
@@ -421,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_late_grant_is_one_without_its_servers),
         cmocka_unit_test(an_acquire_that_waits_inside_its_call_is_not_late),
         cmocka_unit_test(one_after_the_other_holds),
+        cmocka_unit_test(behind_two_attempts_at_once_nothing_holds),
         cmocka_unit_test(not_mine_within_the_lease_is_a_bug_or_a_loss),
         cmocka_unit_test(refused_in_a_gap_is_a_bug_or_a_loss),
         cmocka_unit_test(refused_where_somebody_may_hold_it_proves_nothing),
