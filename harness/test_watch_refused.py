@@ -113,6 +113,13 @@ def test_who_it_was_in_one_process_is_not_known(tmp_path, program, unknown):
     assert unknown is None or re.search(f"unknown: {unknown}.* names no token, so unknown who sent it", result.err), result.err
 
 
+def test_a_short_value_is_said_to_be_no_token(tmp_path):
+    """Whoever releases with it has named all that there is to be named."""
+    result, _ = json_of(tmp_path, "a, b = client(), client()\nassert a.set('lock:1', '1', nx=True, px=20000) and not b.set('lock:1', '2', nx=True)\n"
+                        "assert b.eval(CAD, 1, 'lock:1', '1') == 1")
+    assert result.status == 2 and "names a lock whose value is shorter than 8 bytes, and so no token, so unknown who" in result.err, result.err
+
+
 ASKS = """
 a, b, c = client(), client(), client()
 script = "local r = redis.call('setnx', KEYS[1], ARGV[1]) if %s then redis.call('pexpire', KEYS[1], ARGV[2]) end return r"

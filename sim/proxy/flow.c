@@ -407,6 +407,7 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
     struct proxy_link *link = flow->link;
     if (link->is_over || length == 0)
         return;
+    link->proxy->reads++;
     if (length > 0 && flow->from->tls) {
         tls_session_feed(flow->from->tls, buffer->base, (size_t)length);
         flow_take_tls(flow);

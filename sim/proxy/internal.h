@@ -154,6 +154,7 @@ struct proxy {
     struct proxy_link *links;
     uint64_t links_opened;
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
+    uint64_t reads;
     int64_t links_count, links_max;
     bool was_full;
     uint64_t noticed[NOTICE_COUNT];

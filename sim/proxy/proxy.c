@@ -146,6 +146,11 @@ enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_add
     return FAIL_NONE;
 }
 
+uint64_t proxy_reads(const struct proxy *proxy)
+{
+    return proxy->reads;
+}
+
 struct proxy_traffic proxy_traffic(const struct proxy *proxy)
 {
     return (struct proxy_traffic){.links = proxy->links_opened,

@@ -18,6 +18,7 @@
 
 struct proxy;
 struct proxy_link;
+struct resp_span;
 
 /* An address: TCP host and port, or a unix socket path. */
 struct proxy_address {
@@ -47,6 +48,9 @@ struct proxy_request {
     const char *bytes; /* in the request hook only, else NULL: the request, or the first capped part
                           of a large one */
     size_t length;
+    const struct resp_span
+        *words;      /* in the request hook only: where its words stand in bytes ... */
+    int words_count; /* ... 0: that is not known (inline, or not whole, or more than a few) */
     int64_t held_us; /* how long the owner had held it, where he shows it to somebody else */
     int copies;      /* the owner may set it while deciding: so many more copies go upstream (their
                         replies are thrown away); only for a request that is looked at whole */
@@ -116,6 +120,10 @@ struct proxy_traffic {
     uint64_t written; /* bytes to clients that the kernel took */
 };
 struct proxy_traffic proxy_traffic(const struct proxy *proxy);
+/* Goes up with each read from a client or a server: while it stands, no more than one was worked
+ * on.
+ */
+uint64_t proxy_reads(const struct proxy *proxy);
 /* Any protocol may be spoken on links: one whose client does not begin as clients of Redis do, with
  * an array, is relayed unread. */
 void proxy_take_any_protocol(struct proxy *proxy);

@@ -168,6 +168,7 @@ static enum proxy_decision ask(struct pending_request *request, const char *byte
     enum proxy_decision decision = hooks->request(hooks->context, link->owner, &request->shown);
     request->in_hook = HOOK_NONE;
     request->shown.bytes = request->shown.script = NULL;
+    request->shown.words_count = 0;
     if (request->said == SAID_FORWARD)
         return PROXY_PASS;
     if (request->said == SAID_ANSWER)
@@ -186,6 +187,11 @@ enum frame request_decide(struct flow *flow, const char *bytes, size_t length)
         return FRAME_PASS;
     }
     struct pending_request *request = flow->request = read_request(flow, &read);
+    if (flow->is_whole && flow->framer.type == '*' &&
+        flow->framer.spans_count == read.command.arguments + 1) {
+        request->shown.words = flow->framer.spans;
+        request->shown.words_count = flow->framer.spans_count;
+    }
     enum proxy_decision decision = ask(request, bytes, length);
     request->said = SAID_NOTHING;
     if (link->is_over || decision == PROXY_HOLD)

@@ -152,11 +152,14 @@ static char *author_doubt(const struct telling *it, const struct author *author,
         [OTHERS_ELSEWHERE] = "over a connection not seen to be of the process that has it"};
     const struct holder *holders = it->watching->holders;
     const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
+    const bool has_token = holder_is_token(holders[it->key->owner].token);
     return memory_format(
-        "%s at %.1f ms names no token, so unknown who sent it: whether %s %s its own lock by it, "
+        "%s at %.1f ms names %s, so unknown who sent it: whether %s %s its own lock by it, "
         "or %s%s %s, nobody can tell",
-        opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holders[it->key->owner].name,
-        did, *name ? name : "another one", *name ? ", over whose connection it came, and" : "",
+        opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
+        has_token ? "no token" : "a lock whose value is shorter than 8 bytes, and so no token",
+        holders[it->key->owner].name, did, *name ? name : "another one",
+        *name ? ", over whose connection it came, and" : "",
         others[*name ? OTHERS_GRANTED : author->others]);
 }
 

@@ -8,80 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- which they are --- */
-
-/* "PX 30000" at that place; 0: it is something else. */
-static int64_t lease_at(const struct request_words *words, int at)
-{
-    char digits[16] = "";
-    const bool is_ms = words_is(words, at, "PX");
-    if ((!is_ms && !words_is(words, at, "EX")) || at + 1 >= words->count ||
-        words->lengths[at + 1] >= sizeof digits)
-        return 0;
-    memcpy(digits, words->at[at + 1], words->lengths[at + 1]);
-    return strtoll(digits, NULL, 10) * (is_ms ? 1000 : 1000000);
-}
-
-/* SET key value NX [PX ms | EX s], in any order. */
-static bool is_set_nx(const struct request_words *words, int64_t *lease_us)
-{
-    bool has_nx = false;
-    for (int i = 3; i < words->count; i++) {
-        const int64_t us = lease_at(words, i);
-        if (us > 0 && *lease_us == INT64_MAX) {
-            *lease_us = us;
-            i++;
-        } else if (words_is(words, i, "NX") && !has_nx) {
-            has_nx = true;
-        } else {
-            return false;
-        }
-    }
-    return has_nx;
-}
-
-/* Where in it the lock's key stands, and nothing that could mean another one. */
-static bool names_one(const struct watched_run *watching, int at)
-{
-    const struct request_words *words = &watching->words;
-    if (!words->lengths[at] || !keys_matches(&watching->keys, words->at[at], words->lengths[at]) ||
-        keys_is_fence(&watching->keys, words->at[at], words->lengths[at]))
-        return false;
-    for (int i = 1; i < words->count; i++)
-        if (i != at && keys_matches(&watching->keys, words->at[i], words->lengths[i]))
-            return false;
-    return true;
-}
-
-/* EVAL text 1 key token, EVALSHA digest 1 key token. */
-static bool is_release(struct watched_run *watching, const char *name)
-{
-    const struct request_words *words = &watching->words;
-    if (words->count != 5 || !words_is(words, 2, "1") || words->lengths[4] < TOKEN_LEAST)
-        return false;
-    if (strcmp(name, "EVALSHA") == 0)
-        return scripts_is_release_digest(&watching->scripts, words->at[1], words->lengths[1]);
-    return strcmp(name, "EVAL") == 0 &&
-           scripts_is_release(&watching->scripts, watching->keys.control, words->at[1],
-                              words->lengths[1]);
-}
-
-/* Where its key stands among the words that were read; 0: it is no such command. */
-static int evident_key(struct watched_run *watching, const char *name, int64_t *lease_us)
-{
-    const struct request_words *words = &watching->words;
-    *lease_us = INT64_MAX;
-    if (words->count < 3)
-        return 0;
-    if (name[0] == 'E')
-        return words->count == 5 && names_one(watching, 3) && is_release(watching, name) ? 3 : 0;
-    if (!names_one(watching, 1))
-        return 0;
-    if (strcmp(name, "SET") == 0)
-        return is_set_nx(words, lease_us);
-    return strcmp(name, "SETNX") == 0 && words->count == 3;
-}
-
 /* --- on their way --- */
 
 static struct watched_request *evident_new(struct watched_run *watching)
@@ -117,52 +43,15 @@ bool evident_conflicts(const struct watched_run *watching, const struct watched_
     return false;
 }
 
-/* Nothing that must be alone with the key is with the server. */
-static bool is_free(const struct watched_run *watching, int row)
-{
-    const struct watched_request *current = watching->current;
-    for (int i = 0; current && i < current->keys_count; i++)
-        if (current->keys[i] == row)
-            return false;
-    return true;
-}
-
-/* Has a script that does not name it been with the server since the lock was left? Then it is
- * looked at before it is released. */
-static bool is_doubtful(const struct watched_run *watching, int row)
-{
-    const struct watched_key *key = &watching->keys.rows[row];
-    return key->is_lock && (watching->blind || key->left_known != watching->keys.knowledge);
-}
-
-/* The row of its key; NO_KEY: it is no such request, or must wait. */
-static int row_of(struct watched_link *link, const char *name, const char *bytes, size_t length,
-                  int64_t *lease_us)
-{
-    struct watched_run *watching = link->watching;
-    const struct request_words *words = &watching->words;
-    if (!watching->reads || !link->own_port || length > EVIDENT_MAX ||
-        (name[0] != 'S' && name[0] != 'E') || !words_read(&watching->words, bytes, length))
-        return NO_KEY;
-    const int at = evident_key(watching, name, lease_us);
-    if (!at)
-        return NO_KEY;
-    const int row = keys_row(&watching->keys, link->database, words->at[at], words->lengths[at]);
-    return row != NO_KEY && is_free(watching, row) &&
-                   !(name[0] == 'E' && is_doubtful(watching, row))
-               ? row
-               : NO_KEY;
-}
-
 /* made->bytes are there. */
-static void set_out(struct watched_request *made, int row, int64_t lease_us)
+static void set_out(struct watched_request *made, int row, int64_t lease_us, int64_t now_us)
 {
     struct watched_run *watching = made->link->watching;
     made->is_evident = true;
     made->lease_us = lease_us;
     made->keys[0] = row;
     made->keys_count = 1;
-    made->sent_us = watching_now_us(watching);
+    made->began_us = made->sent_us = now_us;
     watching->keys.rows[row].evident++;
     made->link->evident++;
     watching->outcome->evident++;
@@ -175,7 +64,7 @@ bool evident_takes(struct watched_link *link, struct proxy_request *request)
     int64_t lease_us;
     if (watching->first || request->copies || !request->expects_reply)
         return false;
-    const int row = row_of(link, request->name, request->bytes, request->length, &lease_us);
+    const int row = evident_row(link, request, &lease_us);
     if (row == NO_KEY)
         return false;
     struct watched_request *made = evident_new(watching);
@@ -184,11 +73,10 @@ bool evident_takes(struct watched_link *link, struct proxy_request *request)
     made->bytes = made->own;
     made->length = request->length;
     memcpy(made->own, request->bytes, request->length);
-    memcpy(made->name, request->name, strlen(request->name) + 1);
+    memcpy(made->name, request->name, PROXY_NAME_MAX);
     watching->outcome->looked_at++;
     request->owner = made;
-    set_out(made, row, lease_us);
-    made->began_us = made->sent_us;
+    set_out(made, row, lease_us, watching_read_us(watching));
     made->held_us = request->held_us;
     return true;
 }
@@ -196,14 +84,13 @@ bool evident_takes(struct watched_link *link, struct proxy_request *request)
 bool evident_goes_on(struct watched_request *turn)
 {
     int64_t lease_us;
-    const int row = row_of(turn->link, turn->name, turn->bytes, turn->length, &lease_us);
+    const int row = evident_row_of(turn, &lease_us);
     if (row == NO_KEY)
         return false;
     memcpy(turn->own, turn->bytes, turn->length);
     free(turn->bytes);
     turn->bytes = turn->own;
-    set_out(turn, row, lease_us);
-    turn->began_us = turn->sent_us;
+    set_out(turn, row, lease_us, watching_now_us(turn->link->watching));
     return true;
 }
 
@@ -214,12 +101,19 @@ enum answer { ANSWER_YES, ANSWER_NO, ANSWER_ERROR };
 static enum answer answer_of(const struct watched_request *request)
 {
     const char *reply = request->reply;
-    if (strncmp(reply, "+OK\r", 4) == 0 || strncmp(reply, ":1\r", 3) == 0)
-        return ANSWER_YES;
-    if (strncmp(reply, "$-1\r", 4) == 0 || strncmp(reply, "_\r", 2) == 0 ||
-        strncmp(reply, ":0\r", 3) == 0)
-        return ANSWER_NO;
-    return ANSWER_ERROR;
+    switch (reply[0]) {
+    case '+':
+        return memcmp(reply, "+OK\r", 4) == 0 ? ANSWER_YES : ANSWER_ERROR;
+    case ':':
+        return reply[2] != '\r'  ? ANSWER_ERROR
+               : reply[1] == '1' ? ANSWER_YES
+               : reply[1] == '0' ? ANSWER_NO
+                                 : ANSWER_ERROR;
+    case '$':
+        return memcmp(reply, "$-1\r", 4) == 0 ? ANSWER_NO : ANSWER_ERROR;
+    default:
+        return memcmp(reply, "_\r", 2) == 0 ? ANSWER_NO : ANSWER_ERROR;
+    }
 }
 
 /* As it stood by all that was seen. */
@@ -289,25 +183,33 @@ static void look_at_grant(struct watched_run *watching, struct watched_key *key,
                      behind->value);
 }
 
+/* One that was refused the lock. False: its events are to be told. */
+static bool count_refusal(struct watched_run *watching, struct watched_request *request)
+{
+    const struct watched_key *key = &watching->keys.rows[request->keys[0]];
+    if (key->is_lock && !key_may_last(key, request->read_us - watching->began_us))
+        watching_missed(watching,
+                        "a client was refused '%s' when its lease was over: something "
+                        "that did not name it had made it longer",
+                        key->name);
+    if (!is_told_enough(key)) {
+        request->done_us = watching_now_us(watching);
+        return false;
+    }
+    watching->outcome->refusals += key->is_lock;
+    holder_refused(watching, request->link, request->keys[0]);
+    return true;
+}
+
 static void tell(struct watched_run *watching, struct watched_request *request)
 {
     struct watched_key *key = &watching->keys.rows[request->keys[0]];
     const enum answer answer = answer_of(request);
     const bool is_release = request->name[0] == 'E';
+    if (answer == ANSWER_ERROR ||
+        (answer == ANSWER_NO && !is_release && count_refusal(watching, request)))
+        return;
     struct key_look before = {.expires_us = INT64_MAX, .left_us = INT64_MAX}, behind = before;
-    if (answer == ANSWER_ERROR)
-        return;
-    if (answer == ANSWER_NO && !is_release && key->is_lock &&
-        !key_may_last(key, request->read_us - watching->began_us))
-        watching_missed(watching,
-                        "a client was refused '%s' when its lease was over: something "
-                        "that did not name it had made it longer",
-                        key->name);
-    if (answer == ANSWER_NO && !is_release && is_told_enough(key)) {
-        watching->outcome->refusals += key->is_lock;
-        holder_refused(watching, request->link, request->keys[0]);
-        return;
-    }
     (void)words_read(&watching->words, request->bytes, request->length);
     if (!is_release)
         look_at_grant(watching, key, request, &before, &behind);
@@ -354,7 +256,9 @@ static void answered(struct watched_request *request, const char *reply, size_t 
     memcpy(request->reply, reply, kept);
     request->reply[kept] = '\0';
     request->heard = heard;
-    request->done_us = watching_now_us(request->link->watching);
+    /* Of a refusal nobody asks, most of the time. */
+    if (request->name[0] == 'E' || answer_of(request) != ANSWER_NO)
+        request->done_us = watching_now_us(request->link->watching);
     request->is_answered = true;
 }
 

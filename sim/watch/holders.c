@@ -289,9 +289,9 @@ bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link
 void holder_refused(struct watched_run *watching, struct watched_link *link, int key)
 {
     struct watched_key *row = &watching->keys.rows[key];
+    if (!row->is_lock || (link->refused == row->granted && row->refused_count <= REFUSED_MAX))
+        return; /* or it is noted already */
     const int pid = watched_link_peer(link)->pid;
-    if (!row->is_lock)
-        return;
     link->refused = row->granted;
     for (int i = 0; i < REFUSED_MAX && i < row->refused_count; i++)
         if (row->refused[i] == pid)

@@ -150,12 +150,21 @@ static bool is_watched(struct watched_link *link, const struct proxy_request *re
             turns_name_watched(watching, request->bytes, request->length));
 }
 
+/* Is it worth its words' being read? Inline commands are not. */
+static bool may_be_evident(const struct watched_link *link, const struct proxy_request *request)
+{
+    return link->watching->reads && (request->name[0] == 'S' || request->name[0] == 'E') &&
+           request->first_key && !request->in_transaction && !link->waits && !link->selects &&
+           keys_matches(&link->watching->keys, request->first_key, request->first_key_length);
+}
+
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
 {
     struct watched_run *watching = context;
     struct watched_link *link = owner;
-    const bool ends = strcmp(request->name, "EXEC") == 0;
     if (link->is_lost)
+        return PROXY_PASS;
+    if (may_be_evident(link, request) && evident_takes(link, request))
         return PROXY_PASS;
     note_quotes(watching, request);
     if (!request->in_transaction && kind_waits(request->name)) {
@@ -178,8 +187,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
                         request->name);
         return PROXY_PASS;
     }
-    if (!request->in_transaction && evident_takes(link, request))
-        return PROXY_PASS;
+    const bool ends = strcmp(request->name, "EXEC") == 0;
     watched_link_follow(link, request);
     if (request->in_transaction && !ends) {
         watched_link_queue(link, request);
@@ -262,7 +270,7 @@ static void on_closed(void *context, void *owner)
     leave_list(link);
     link->is_closed = true;
     if (!link->evident)
-        free(link);
+        watched_link_free(link);
 }
 
 /* Bytes that were not understood: what follows on that connection nobody has seen. */

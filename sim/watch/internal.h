@@ -76,11 +76,21 @@ struct watched_link {
     /* evident requests under way: those that the server has not read yet; how many in all */
     struct watched_request *unread_first, *unread_last;
     int evident;
+    struct evident_again *again;          /* NULL: none */
     bool is_closed;                       /* it stays until these are told */
     bool is_lost;                         /* what it does is not followed any more */
     int64_t stuck_us;                     /* since when no reply can come over it; 0: they can */
     struct watched_link *next, *previous; /* of those that are open */
     struct read_stream stream;            /* as its server reads it */
+};
+
+/* The bytes of the newest "SET key token NX" of a connection, and what they say: who polls for a
+ * lock sends the same ones again. */
+struct evident_again {
+    size_t length;
+    int row, database;
+    int64_t reused, lease_us; /* reused: as of keys */
+    char bytes[EVIDENT_MAX];
 };
 
 /* A request that names watched keys. */
@@ -122,7 +132,9 @@ struct watched_run {
     bool has_failed;   /* to write it */
     int unknown;       /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
     int64_t uses;
-    int64_t links; /* that are open */
+    uint64_t read;   /* proxy_reads() ... */
+    int64_t read_us; /* ... and when that was; 0: it must be asked for */
+    int64_t links;   /* that are open */
     struct watched_link *open;
     int blind; /* as of links, of all */
     struct proxy *proxy;
@@ -147,6 +159,8 @@ enum fail watching_connect(struct watched_run *watching, const struct url *url, 
 
 /* Since the run began. */
 int64_t watching_now_us(const struct watched_run *watching);
+/* When what the proxy works on was read: asked for once a read. Not where a timer calls. */
+int64_t watching_read_us(struct watched_run *watching);
 
 /* The history is not whole from here on; the first reason counts. */
 void watching_missed(struct watched_run *watching, const char *format, ...)
@@ -190,6 +204,7 @@ void watched_link_kill(struct watched_link *link, const char *name);
  */
 void watched_link_lose(struct watched_link *link);
 /* One of its evident requests is told. */
+void watched_link_free(struct watched_link *link);
 void watched_link_leave(struct watched_link *link);
 void turns_free(struct watched_run *watching);
 
@@ -220,6 +235,14 @@ void evident_lose(struct watched_link *link);
 /* Are there any of the turn's keys under way? */
 bool evident_conflicts(const struct watched_run *watching, const struct watched_request *turn);
 void evident_free_spare(struct watched_run *watching);
+
+/* --- evident_words.c --- */
+
+/* The row of its key, and the lease that it asks for (INT64_MAX: none). NO_KEY: it is not evident,
+ * or must wait. */
+int evident_row(struct watched_link *link, const struct proxy_request *request, int64_t *lease_us);
+/* The same of one that stands in line. */
+int evident_row_of(const struct watched_request *turn, int64_t *lease_us);
 
 /* --- holders.c --- */
 

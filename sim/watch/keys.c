@@ -71,7 +71,7 @@ bool keys_matches(const struct keys *keys, const char *word, size_t length)
 
 static bool is_row(const struct watched_key *key, int database, const char *name, size_t length)
 {
-    return key->is_used && key->database == database && strlen(key->name) == length &&
+    return key->is_used && key->database == database && key->name_length == (int)length &&
            memcmp(key->name, name, length) == 0;
 }
 
@@ -90,6 +90,7 @@ static int free_row(struct keys *keys)
     int oldest = NO_KEY;
     if (keys->count < WATCHED_KEYS_MAX)
         return keys->count++;
+    keys->reused++;
     for (int i = 0; i < WATCHED_KEYS_MAX; i++)
         if (!keys->rows[i].is_lock && !keys->rows[i].evident &&
             (oldest == NO_KEY || keys->rows[i].used < keys->rows[oldest].used))
@@ -141,8 +142,10 @@ int keys_row(struct keys *keys, int database, const char *name, size_t length)
         return NO_KEY;
     *hint = (int16_t)row;
     struct watched_key *key = &keys->rows[row];
-    *key = (struct watched_key){
-        .is_used = true, .database = database, .is_fence = keys_is_fence(keys, name, length)};
+    *key = (struct watched_key){.is_used = true,
+                                .database = database,
+                                .name_length = (int)length,
+                                .is_fence = keys_is_fence(keys, name, length)};
     memcpy(key->name, name, length);
     return row;
 }
@@ -334,7 +337,7 @@ static int64_t slack_us(const struct watched_key *key, int64_t now_us)
 
 bool key_may_last(const struct watched_key *key, int64_t at_us)
 {
-    return key->ends_us == INT64_MAX ||
+    return at_us <= key->ends_us ||
            at_us <= key->ends_us + key->ends_later_us + slack_us(key, at_us);
 }
 

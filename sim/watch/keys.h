@@ -34,23 +34,23 @@ struct key_look {
 };
 
 struct watched_key {
-    bool is_used;
-    char name[WATCHED_KEY_MAX]; /* its bytes; may hold blanks, never a 0 */
-    int database;
-    bool is_fence; /* it holds the newest fence of something that is guarded */
-    int64_t highest_fence;
-    bool is_lock;    /* what stands there was granted as a lock, and the history knows it */
-    int owner;       /* the holder whose it is, while is_lock */
-    int64_t ends_us; /* when its lease ends, while is_lock; INT64_MAX: never ... */
+    /* What is asked of each request, close together: */
+    bool is_used, is_fence; /* is_fence: it holds the newest fence of something that is guarded */
+    bool is_lock;           /* what stands there was granted as a lock, and the history knows it */
+    int database, name_length;
+    int evident; /* commands under way whose answer says all that they do */
+    int owner;   /* the holder whose it is, while is_lock */
+    int refusals_told, refused_count;
+    int64_t granted;                /* which grant it is, counted, while is_lock */
+    int64_t ends_us;                /* when its lease ends, while is_lock; INT64_MAX: never ... */
     int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
     int64_t left_known;             /* in which state of knowledge */
-    int64_t used;                   /* the how-manieth look was the last one of it */
-    int evident;                    /* commands under way whose answer says all that they do */
-    int refusals_told;
-    int64_t granted; /* which grant it is, counted, while is_lock */
+    char name[WATCHED_KEY_MAX];     /* its bytes; may hold blanks, never a 0 */
+    int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
+    int64_t highest_fence;
+    int64_t used;    /* the how-manieth look was the last one of it */
     uint64_t script; /* digest of the one that granted it, while is_lock ... */
     int token_at;    /* ... and which of its words was the token; 0: no script, or none was */
-    int refused[REFUSED_MAX], refused_count; /* processes that were refused it; of more the last */
     struct key_look last;
     int64_t last_us, known; /* when that was so; in which state of knowledge */
 };
@@ -73,7 +73,8 @@ struct keys {
     bool is_ours;          /* the server: nobody comes to it but through the proxy */
     int64_t knowledge; /* goes up when any key may have been changed by a command that names none */
     int64_t looks;
-    int count; /* rows that were ever used: the locks of the history */
+    int64_t reused; /* rows that were given another key */
+    int count;      /* rows that were ever used: the locks of the history */
     struct watched_key rows[WATCHED_KEYS_MAX];
     int16_t hints[ROW_HINTS]; /* by the hash of a name: where its row was last */
 };
@@ -93,6 +94,12 @@ void keys_set_patterns(struct keys *keys, const char *locks, const char *fences)
 /* Can any word among these bytes match? Cheap: looks for what every match has in it. */
 bool keys_may_match(const struct keys *keys, const char *bytes, size_t length);
 bool keys_matches(const struct keys *keys, const char *word, size_t length);
+/* False: it does not, as is seen at its first byte. */
+static inline bool keys_may_begin(const struct keys *keys, const char *word, size_t length)
+{
+    return keys->fences.text || !keys->locks.is_prefix || !keys->locks.literal_length ||
+           (length && *word == *keys->locks.literal);
+}
 bool keys_is_fence(const struct keys *keys, const char *word, size_t length);
 
 /* The row of that key, a new one where it has none. NO_KEY: there is no room, or the name is too

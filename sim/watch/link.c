@@ -135,5 +135,11 @@ void watched_link_kill(struct watched_link *link, const char *name)
 void watched_link_leave(struct watched_link *link)
 {
     if (--link->evident == 0 && link->is_closed)
-        free(link);
+        watched_link_free(link);
+}
+
+void watched_link_free(struct watched_link *link)
+{
+    free(link->again);
+    free(link);
 }

@@ -95,6 +95,7 @@ void watched_key_look(struct watched_run *watching, int row, struct key_look *lo
     struct failure failure;
     const struct watched_key *key = &watching->keys.rows[row];
     const int64_t from_us = watching_now_us(watching);
+    watching->read_us = 0; /* time passes while the server is asked */
     if (keys_look(&watching->keys, row, look, &failure))
         watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
     else if (key->is_lock && strcmp(look->value, watching->holders[key->owner].token) == 0 &&

@@ -22,6 +22,16 @@ int64_t watching_now_us(const struct watched_run *watching)
     return monotonic_us() - watching->began_us;
 }
 
+int64_t watching_read_us(struct watched_run *watching)
+{
+    const uint64_t read = proxy_reads(watching->proxy);
+    if (read != watching->read || !watching->read_us) {
+        watching->read = read;
+        watching->read_us = watching_now_us(watching);
+    }
+    return watching->read_us;
+}
+
 void watching_missed(struct watched_run *watching, const char *format, ...)
 {
     va_list values;

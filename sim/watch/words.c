@@ -2,6 +2,7 @@
 #include "watch/words.h"
 
 #include "base/memory.h"
+#include "redis/resp.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -26,16 +27,20 @@ static void add(struct request_words *words, const char *at, size_t length)
 /* "*3\r\n" or "$12\r\n": the number. -1: it is not there, or not whole. */
 static long number(struct words_left *rest, char type)
 {
-    const char *line = rest->at;
-    const char *end = memchr(line, '\n', (size_t)(rest->end - line));
-    if (line == rest->end || *line != type || !end)
+    const char *line = rest->at, *end = rest->end;
+    if (line == end || *line != type)
         return -1;
-    rest->at = end + 1;
     long value = 0;
     const char *at = line + 1;
-    for (; *at >= '0' && *at <= '9' && value <= LONG_MAX / 10 - 1; at++)
+    for (; at < end && *at >= '0' && *at <= '9' && value <= LONG_MAX / 10 - 1; at++)
         value = 10 * value + (*at - '0');
-    return at > line + 1 && (*at == '\r' || *at == '\n') ? value : -1;
+    if (at == line + 1 || at == end || (*at != '\r' && *at != '\n'))
+        return -1;
+    at += *at == '\r';
+    if (at == end || *at != '\n')
+        return -1;
+    rest->at = at + 1;
+    return value;
 }
 
 static bool read_array(struct request_words *words, struct words_left *rest)
@@ -78,6 +83,14 @@ bool words_read(struct request_words *words, const char *bytes, size_t length)
     return true;
 }
 
+void words_take(struct request_words *words, const char *bytes, const struct resp_span *spans,
+                int count)
+{
+    words->count = 0;
+    for (int i = 0; i < count; i++)
+        add(words, bytes + spans[i].offset, (size_t)spans[i].length);
+}
+
 void words_free(struct request_words *words)
 {
     free(words->at);
@@ -87,7 +100,9 @@ void words_free(struct request_words *words)
 
 bool words_is(const struct request_words *words, int at, const char *word)
 {
-    return at < words->count && words->lengths[at] == strlen(word) &&
+    /* Few words begin alike: letters of both cases differ in one bit. */
+    return at < words->count && words->lengths[at] && !((words->at[at][0] ^ word[0]) & ~0x20) &&
+           words->lengths[at] == strlen(word) &&
            strncasecmp(words->at[at], word, words->lengths[at]) == 0;
 }
 

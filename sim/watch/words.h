@@ -18,6 +18,10 @@ struct request_words {
 /* The words of all requests in bytes, in their order, instead of those before. False: not all of
  * them are there. */
 bool words_read(struct request_words *words, const char *bytes, size_t length);
+/* The same, where somebody knows already where they stand in bytes. */
+struct resp_span;
+void words_take(struct request_words *words, const char *bytes, const struct resp_span *spans,
+                int count);
 void words_free(struct request_words *words);
 
 /* Is it that word, in any case of its letters? */
