@@ -302,7 +302,7 @@ def test_every_printed_command_works_for_a_users_scheme(tmp_path, folder):
                if "--scheme" in command or "replay" in command]
     assert {command.split()[1] for command in printed} == {"replay", "run", "explore"}
     for command in printed:
-        where = f" --out '{tmp_path / 'redone'}'" + (" --on sim" if command.split()[1] == "replay" else "")
+        where = ("" if " --out " in command else f" --out '{tmp_path / 'redone'}'") + (" --on sim" if command.split()[1] == "replay" else "")
         again = subprocess.run(command.replace("picklock", shlex.quote(str(PICKLOCK)), 1) + where, shell=True, cwd=ROOT, text=True,
                                capture_output=True, timeout=120)
         # the shortest ways to some properties are overruns: nobody's fault
