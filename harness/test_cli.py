@@ -78,6 +78,8 @@ def test_version():
     (["report", "no-such-folder"], 64, "no-such-folder"),
     (["replay", "no-such.schedule"], 64, "no-such.schedule"),
     (["list", "shemes"], 64, "did you mean 'schemes'?"),
+    (["list", "schemes", "faults"], 64, "list takes one kind of thing, not 2"),
+    (["list", "scenarios", "--dir", "sim"], 64, "no scenario matches sim/*.yaml"),
     (["run", "late-gant"], 64, "no scenario of that name; did you mean 'late-grant'?"),
     (["test", "python3 x.py", "nothing-like"], 64, "nothing-like: there is no such file, and no scenario of that name"),
     (["help", "rn"], 64, "did you mean 'run'?"),
@@ -404,6 +406,15 @@ def test_a_scheme_that_asks_with_wait_needs_a_replica(tmp_path):
             ran = run(*words, "--duration", "3s", "--redis", f"redis://127.0.0.1:{port}")
             [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
             assert row["stress"]["grants"] > 0, ran
+
+
+def test_a_folder_of_scenarios_may_have_any_name(tmp_path):
+    folder = tmp_path / "a [b] * ?"
+    folder.mkdir()
+    for name in ("hand-over.yaml", "matrix.yaml"):  # of which one is a scenario
+        (folder / name).write_bytes((ROOT / "scenarios" / name).read_bytes())
+    [row] = run("list", "scenarios", "--dir", folder, "--json").json["scenarios"]
+    assert row["name"] == "hand-over" and row["path"] == f"{folder}/hand-over.yaml"
 
 
 def test_a_story_that_is_cut_says_so(tmp_path):

@@ -2,6 +2,7 @@
  * for programs. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/scenario_files.h"
 
 #include "base/memory.h"
 #include "base/place.h"
@@ -10,7 +11,6 @@
 #include "report/text.h"
 #include "scenario/scenario.h"
 
-#include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,22 +128,18 @@ static json_t *scenario_row(const char *path, const struct scenario *scenario)
 
 static json_t *list_scenarios(struct listing *listing)
 {
-    char pattern[4096];
-    glob_t found = {0};
+    struct scenario_files found = {0};
     json_t *rows = json_array();
-    snprintf(pattern, sizeof pattern, "%s/*.yaml", listing->dir);
-    if (glob(pattern, 0, NULL, &found) != 0)
-        failure_set(&listing->failure, FAIL_INPUT, "no scenario matches %s", pattern);
-    for (size_t i = 0; i < found.gl_pathc && !listing->failure.code; i++) {
+    if (!scenario_files_add(&found, listing->dir))
+        failure_set(&listing->failure, FAIL_INPUT, "no scenario matches %s/*.yaml", listing->dir);
+    for (int i = 0; i < found.count && !listing->failure.code; i++) {
         struct scenario *scenario;
-        if (!strcmp(strrchr(found.gl_pathv[i], '/') + 1, "matrix.yaml"))
-            continue;
-        if (scenario_read(found.gl_pathv[i], &scenario, &listing->failure))
+        if (scenario_read(found.paths[i], &scenario, &listing->failure))
             break;
-        json_array_append_new(rows, scenario_row(found.gl_pathv[i], scenario));
+        json_array_append_new(rows, scenario_row(found.paths[i], scenario));
         scenario_free(scenario);
     }
-    globfree(&found);
+    scenario_files_free(&found);
     return rows;
 }
 
@@ -211,6 +207,8 @@ int cmd_list(int argc, char **argv)
                                       OPTION_TEXT("--dir", &listing.dir)};
     if (options_parse(argc, argv, rows, 3, &operands, &listing.failure))
         return cmd_failed(&listing.failure);
+    if (operands > 1)
+        return cmd_refuse("list takes one kind of thing, not %d", operands);
     if (as_json && as_names)
         return cmd_refuse("list prints --json or --names, not both");
     json_t *all = json_object();

@@ -6,9 +6,9 @@
 #include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "cmd/scenario_files.h"
 #include "scenario/interpreter.h"
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,44 +16,30 @@
 /* --- reading --- */
 
 /* Default: scenarios/ here, else those that come with the program. */
-static enum fail find_scenarios(glob_t *found, struct failure *failure)
+static enum fail find_scenarios(struct scenario_files *found, struct failure *failure)
 {
     char folder[PLACE_BYTES];
-    if (glob("scenarios/*.yaml", 0, NULL, found) == 0)
+    if (scenario_files_add(found, "scenarios") ||
+        (place_shared("scenarios", folder) && scenario_files_add(found, folder)))
         return FAIL_NONE;
-    char *pattern = place_shared("scenarios", folder) ? memory_format("%s/*.yaml", folder) : NULL;
-    int missing = !pattern || glob(pattern, 0, NULL, found) != 0;
-    free(pattern);
-    return missing
-               ? failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none")
-               : FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "no scenario was named, and scenarios/ has none");
 }
 
-/* scenarios/ also holds the explorer's expected matrix, which a shell's *.yaml brings along. Moves
- * it to the end of the list; returns how many stand before it. */
-static int leave_out_matrix(char **paths, int count, int was_named)
+/* A pattern for all of scenarios/ brings along the explorer's matrix. Moves it to the end of the
+ * list; returns how many stand before it. */
+static int leave_out_matrix(char **paths, int count)
 {
     int kept = 0;
     for (int i = 0; i < count; i++) {
         char *path = paths[i];
-        const char *slash = strrchr(path, '/');
-        if (strcmp(slash ? slash + 1 : path, "matrix.yaml") != 0) {
-            paths[i] = paths[kept];
-            paths[kept++] = path;
-        } else if (was_named) {
+        if (scenario_files_is_matrix(path)) {
             cmd_say("left out %s: the explorer's matrix, not a scenario", path);
+            continue;
         }
+        paths[i] = paths[kept];
+        paths[kept++] = path;
     }
     return kept;
-}
-
-/* The scenarios of that folder, or the one of that name. */
-static bool find_in(const char *folder, const char *name, glob_t *found, int flags)
-{
-    char *pattern = memory_format("%s/%s.yaml", folder, name);
-    const bool is_there = glob(pattern, flags, NULL, found) == 0;
-    free(pattern);
-    return is_there;
 }
 
 /* A word that is no file here may be a scenario's name: the caller frees the path. NULL: it is
@@ -75,20 +61,20 @@ static char *path_named(const char *name)
 static enum fail refuse_name(const char *name, struct failure *failure)
 {
     char folder[PLACE_BYTES], suggestion[SUGGEST_BYTES];
-    glob_t found = {0};
-    int flags = find_in("scenarios", "*", &found, 0) ? GLOB_APPEND : 0;
+    struct scenario_files found = {0};
+    (void)scenario_files_add(&found, "scenarios");
     if (place_shared("scenarios", folder))
-        (void)find_in(folder, "*", &found, flags);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        char *base = strrchr(found.gl_pathv[i], '/') + 1;
+        (void)scenario_files_add(&found, folder);
+    for (int i = 0; i < found.count; i++) {
+        char *base = strrchr(found.paths[i], '/') + 1;
         *strrchr(base, '.') = '\0';
-        memmove(found.gl_pathv[i], base, strlen(base) + 1);
+        memmove(found.paths[i], base, strlen(base) + 1);
     }
     const char *nearest =
-        suggest_nearest(name, (const char *const *)found.gl_pathv, found.gl_pathc);
+        suggest_nearest(name, (const char *const *)found.paths, (size_t)found.count);
     failure_set(failure, FAIL_INPUT, "%s: there is no such file, and no scenario of that name%s",
                 name, suggest_words(nearest, "; `picklock list scenarios` lists them", suggestion));
-    globfree(&found);
+    scenario_files_free(&found);
     return failure->code;
 }
 
@@ -129,28 +115,26 @@ static enum fail read_all(char **paths, int count, struct scenario **scenarios,
 enum fail scenario_list_read(struct scenario_list *list, char **paths, int count,
                              struct failure *failure)
 {
-    glob_t found = {0};
-    const bool are_named = count > 0;
+    struct scenario_files found = {0};
     *list = (struct scenario_list){0};
-    if (!are_named && find_scenarios(&found, failure))
+    if (count == 0 && find_scenarios(&found, failure))
         return failure->code;
-    list->count = leave_out_matrix(are_named ? paths : found.gl_pathv,
-                                   are_named ? count : (int)found.gl_pathc, are_named);
+    list->count = count > 0 ? leave_out_matrix(paths, count) : found.count;
     list->rows = memory_new((size_t)list->count + 1, sizeof *list->rows);
-    enum fail fail = read_all(are_named ? paths : found.gl_pathv, list->count, list->rows, failure);
-    globfree(&found);
+    enum fail fail = read_all(count > 0 ? paths : found.paths, list->count, list->rows, failure);
+    scenario_files_free(&found);
     return fail;
 }
 
 enum fail scenario_list_check(const struct output *output, const struct inputs *inputs,
                               struct failure *failure)
 {
-    glob_t found = {0};
+    struct scenario_files found = {0};
     struct failure none;
     struct inputs read = *inputs;
     if (!inputs->count && !find_scenarios(&found, &none)) {
-        read.paths = found.gl_pathv;
-        read.count = (int)found.gl_pathc;
+        read.paths = found.paths;
+        read.count = found.count;
     }
     char **files = memory_new((size_t)read.count + 1, sizeof *files);
     for (int i = 0; i < read.count; i++) {
@@ -162,7 +146,7 @@ enum fail scenario_list_check(const struct output *output, const struct inputs *
     for (int i = 0; i < read.count; i++)
         free(files[i]);
     free(files);
-    globfree(&found);
+    scenario_files_free(&found);
     return fail;
 }
 
