@@ -51,6 +51,11 @@ bool answers_are_lenient(const struct answers_engine *engine)
     return engine->room.is_lenient || (engine->mutex && mutex_answers_are_lenient(engine->mutex));
 }
 
+bool answers_may_reenter(const struct answers_engine *engine, int client)
+{
+    return engine->askers[client].may_reenter;
+}
+
 /* --- what a client may have of a lock, by whatever attempt --- */
 
 /* It was granted the lock for certain, and nobody else has been since. */

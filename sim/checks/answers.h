@@ -50,6 +50,9 @@ void answers_free(struct answers_engine *engine);
  * says how the answers stand with it. What has contradicted is told once. */
 enum answers answers_event(struct answers_engine *engine, const struct event *event);
 
+/* May that client's last acquire have entered the lock again? By the call it may have had it. */
+bool answers_may_reenter(const struct answers_engine *engine, int client);
+
 /* Has anything been left undecided so far, or weighed more leniently than it could have been? */
 bool answers_are_lenient(const struct answers_engine *engine);
 

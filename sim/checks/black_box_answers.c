@@ -131,10 +131,11 @@ static void fenced(struct black_box *box, const struct event *event)
     const char *name = client_name(box->ledger, event->client);
     const bool is_told = event->has_fence || event->fence; /* of our own lines 0 is none */
     const struct told_fence *first =
-        is_told ? told_fences_granted(box->fences, event,
-                                      box_is_certain(box, event->client, event->time_us), name,
-                                      ledger_may_reenter(box->ledger, event->client))
-                : NULL;
+        is_told
+            ? told_fences_granted(box->fences, event,
+                                  box_is_certain(box, event->client, event->time_us), name,
+                                  box->answers && answers_may_reenter(box->answers, event->client))
+            : NULL;
     if (!first || !box_hit(box, PROPERTY_FENCE_ORDER, CAUSE_FENCE_DISORDER, event->index))
         return;
     struct finding *finding = &box->findings[PROPERTY_FENCE_ORDER];

@@ -19,6 +19,7 @@ struct minted {
     int64_t fence;
     int client;
     int64_t time_us;
+    bool is_over; /* what that client had is gone, and no acquire of its own took its place */
 };
 
 /* The largest number that a server is known to have reached, and when. */
@@ -157,23 +158,47 @@ static void disorder(struct monitor *monitor, const struct fact *fact, const str
                 cause_title(cause), one);
 }
 
+/* Was it granted once, and entered again? */
+static bool may_be_one(const struct ledger *ledger, const struct minted *one,
+                       const struct minted *two)
+{
+    return ledger->quorum > 1 ? ledger_may_reenter(ledger, two->client)
+                              : !ledger->head->refuses_holder && !one->is_over && !two->is_over;
+}
+
 static void compare(struct monitor *monitor, const struct fact *fact, const struct minted *one,
                     const struct minted *two)
 {
     if (one->grant == NO_INDEX || one->grant == two->grant)
         return;
     if (one->client == two->client && one->fence == two->fence &&
-        ledger_may_reenter(monitor->ledger, two->client))
-        return; /* it was granted once */
+        may_be_one(monitor->ledger, one, two))
+        return;
     if (one->grant < two->grant && one->fence >= two->fence)
         disorder(monitor, fact, one, two);
     else if (one->grant > two->grant && one->fence <= two->fence)
         disorder(monitor, fact, two, one);
 }
 
+/* What is granted to that client from here on is granted anew. */
+static void ended(struct monitor *monitor, const struct fact *fact)
+{
+    struct fence_order *self = monitor->state;
+    struct lock_fences *lock = &self->locks[fact->lock];
+    const struct grant *grant = fact->grant;
+    if (grant->client == NOBODY ||
+        (grant->ending == ENDING_TAKEN && grant->by.client == grant->client))
+        return;
+    for (int i = 0; i < RECENT_MAX; i++)
+        lock->recent[i].is_over |= lock->recent[i].client == grant->client;
+    lock->highest.is_over |= lock->highest.client == grant->client;
+}
+
 static void fact(struct monitor *monitor, const struct fact *fact)
 {
     struct fence_order *self = monitor->state;
+    if (fact->kind == FACT_ENDED && monitor->ledger->quorum == 1)
+        ended(monitor, fact);
     if (fact->kind != FACT_HOLD)
         return;
     const struct ledger_client *client = &monitor->ledger->clients[fact->client];

@@ -1,5 +1,5 @@
-/* test_checks_told_fences.c - fencing tokens by calls and returns alone: what their order proves.
- */
+/* test_checks_told_fences.c - fencing tokens by calls and returns alone: what their order proves;
+ * and which are told twice. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "checks/told_fences.h"
-#include "test/story.h"
+#include "test/foreign_story.h"
 
 static void is_told(struct story *story, int client, int64_t fence)
 {
@@ -28,6 +28,42 @@ static void is_told_fence(struct story *story, int client, double from, double u
     at(story, until + 1);
     calls(story, client, OP_RELEASE);
     returns(story, client, OP_RELEASE, RESULT_RELEASED);
+}
+
+/* A asks again for what it may have, and is told the same token: of a lock that it has entered
+ * again, which no answer tells from one that was granted anew. Who surely gave it back is told
+ * another. */
+static void one_token_is_told_twice_to_who_may_have_the_lock_yet(void **state)
+{
+    static const struct {
+        enum result granted, released; /* the first round; NONE: no such thing */
+        bool is_bad;
+    } tried[] = {
+        {RESULT_GRANTED, RESULT_NONE, false},    {RESULT_GRANTED, RESULT_FAILED, false},
+        {RESULT_GRANTED, RESULT_RELEASED, true}, {RESULT_FAILED, RESULT_NONE, false},
+        {RESULT_REFUSED, RESULT_NONE, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = story_new(&minting, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        if (tried[i].granted == RESULT_GRANTED)
+            is_told(story, A, 7);
+        else
+            returns(story, A, OP_ACQUIRE, tried[i].granted);
+        if (tried[i].released) {
+            calls(story, A, OP_RELEASE);
+            returns(story, A, OP_RELEASE, tried[i].released);
+        }
+        if (tried[i].granted != RESULT_GRANTED) /* the token is told, to one that gives it back */
+            is_told_fence(story, A, 1, 2, 7);
+        at(story, 10);
+        calls(story, A, OP_ACQUIRE);
+        is_told(story, A, 7);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_FENCE_ORDER].count, tried[i].is_bad);
+        story_free(story);
+    }
 }
 
 /* Told within their leases they grew in that order; what is told later grew behind what was told
@@ -157,10 +193,56 @@ static void what_is_said_of_random_fences_is_what_their_pairs_say(void **state)
     assert_true(found > HISTORIES / 10 && found < HISTORIES);
 }
 
+/* A asks again, and is told the token that it was told before. Its server says whether it has
+ * entered its lock again, or was granted it anew. */
+static void one_token_is_of_one_grant(void **state)
+{
+    static const struct {
+        bool releases, is_over; /* between */
+        enum did did;           /* of the second acquire */
+        bool is_bad;
+    } tried[] = {
+        {false, false, DID_LENGTHENED, false}, {false, false, DID_OVERWRITTEN, false},
+        {false, true, DID_CREATED, true},      {true, false, DID_CREATED, true},
+        {true, false, DID_LENGTHENED, false}, /* it took one off the count */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = foreign(ALL_PROMISES | PROMISE_FENCE, 1);
+        for (int turn = 0; turn < 2; turn++) {
+            struct key_effect effect = created(A);
+            if (turn && tried[i].did == DID_LENGTHENED)
+                effect = expiry(DID_LENGTHENED, LEASE_MS);
+            else if (turn && tried[i].did == DID_OVERWRITTEN)
+                effect.did = DID_OVERWRITTEN, effect.before = BEFORE_PRESENT;
+            calls(story, A, OP_ACQUIRE);
+            runs(story, A, OP_ACQUIRE, effect);
+            happens(story, (struct event){.kind = EVENT_RETURN,
+                                          .client = A,
+                                          .op = OP_ACQUIRE,
+                                          .result = RESULT_GRANTED,
+                                          .fence = 7});
+            if (turn == 0 && tried[i].releases) {
+                calls(story, A, OP_RELEASE);
+                runs(story, A, OP_RELEASE,
+                     tried[i].is_bad ? deleted(A) : expiry(DID_LENGTHENED, LEASE_MS));
+                returns(story, A, OP_RELEASE, RESULT_RELEASED);
+            }
+            if (turn == 0)
+                at(story, tried[i].is_over ? 2 * LEASE_MS : 10);
+        }
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_FENCE_ORDER].count, tried[i].is_bad);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences_that_were_told_must_grow),
+        cmocka_unit_test(one_token_is_of_one_grant),
+        cmocka_unit_test(one_token_is_told_twice_to_who_may_have_the_lock_yet),
         cmocka_unit_test(fences_of_late_grants_grow_where_their_order_is_known),
         cmocka_unit_test(what_is_said_of_random_fences_is_what_their_pairs_say),
     };

@@ -94,13 +94,18 @@ static struct story *told_by_the_second(const char *fault)
 }
 
 /* A's server counts how often it has entered: A asks twice, and releases once, so that B is refused
- * truly. A is told the same fencing token twice. */
+ * truly. A is told the same fencing token twice; also where a release between never came. */
 static void who_enters_its_lock_again_is_told_no_untruth(void **state)
 {
     (void)state;
-    for (int is_seen = 0; is_seen <= 1; is_seen++) {
+    for (int turn = 0; turn < 4; turn++) {
+        const bool is_seen = turn & 1, loses_release = turn & 2;
         struct story *story = foreign(ALL_PROMISES | PROMISE_FENCE, 1);
         for (int i = 0; i < 2; i++) {
+            if (i && loses_release) {
+                calls(story, A, OP_RELEASE);
+                returns(story, A, OP_RELEASE, RESULT_FAILED);
+            }
             calls(story, A, OP_ACQUIRE);
             if (is_seen)
                 runs(story, A, OP_ACQUIRE, i ? expiry(DID_LENGTHENED, LEASE_MS) : created(A));
