@@ -15,6 +15,7 @@ struct places {
     int slots[SLOTS]; /* by client and lock: the place, of those that are no client's first */
     struct place_taken {
         int client, lock; /* lock: NOBODY: it has not asked for any yet */
+        int stray;        /* the last attempt there that no acquire began; 0: none */
         int next;         /* of the same client; NOBODY: the last */
     } taken[];            /* by place: the first ones are the clients' first */
 };
@@ -83,9 +84,34 @@ static int place_to_ask(struct places *places, struct ledger *ledger, const stru
     return made;
 }
 
-static bool is_in(const struct ledger_client *client, int attempt)
+static bool is_in(const struct places *places, const struct ledger *ledger, int place, int attempt)
 {
-    return client->attempt == attempt || (client->beside && client->beside->attempt == attempt);
+    const struct ledger_client *client = &ledger->clients[place];
+    return client->attempt == attempt || places->taken[place].stray == attempt ||
+           (client->beside && client->beside->attempt == attempt);
+}
+
+/* Where the client is in that attempt: a return need not say of which lock it is. NOBODY: nowhere.
+ */
+static int place_in(const struct places *places, const struct ledger *ledger, int client, int here,
+                    int attempt)
+{
+    if (is_in(places, ledger, here, attempt))
+        return here;
+    int place = client;
+    while (place != NOBODY && !is_in(places, ledger, place, attempt))
+        place = places->taken[place].next;
+    return place;
+}
+
+/* Has it begun that attempt nowhere, nor a later one? */
+static bool is_new(const struct places *places, const struct ledger *ledger, int client,
+                   int attempt)
+{
+    int place = client;
+    while (place != NOBODY && ledger->clients[place].last_attempt < attempt)
+        place = places->taken[place].next;
+    return place == NOBODY;
 }
 
 static bool befalls_all(const struct event *event)
@@ -97,15 +123,17 @@ int places_first(struct places *places, struct ledger *ledger, const struct even
 {
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         return place_to_ask(places, ledger, event);
-    if (event->client < 0 || befalls_all(event) || places->taken[event->client].next == NOBODY)
+    if (event->client < 0 || befalls_all(event))
         return event->client;
     const int here = place_at(places, event->client, event->lock);
-    if (is_in(&ledger->clients[here], event->attempt))
-        return here;
-    int place = event->client; /* a return need not say of which lock it is */
-    while (place != NOBODY && !is_in(&ledger->clients[place], event->attempt))
-        place = places->taken[place].next;
-    return place == NOBODY ? here : place;
+    const int place = place_in(places, ledger, event->client, here, event->attempt);
+    if (place != NOBODY || event->kind != EVENT_CALL ||
+        !is_new(places, ledger, event->client, event->attempt))
+        return place == NOBODY ? here : place;
+    /* It releases, or renews, what it has not asked for in this attempt. */
+    const int made = place_to_ask(places, ledger, event);
+    places->taken[made].stray = event->attempt;
+    return made;
 }
 
 int places_next(const struct places *places, const struct event *event, int place)

@@ -1,10 +1,10 @@
 /* places.h - a client at several locks, as one client at each of them.
  *
  * Locks know nothing of each other, and the ledger keeps one attempt of a client. So a client has a
- * place at each lock that it asks for, behind the clients of the head but for the first one; what
- * befalls the client befalls it at all its places. Where there are no more, it is at its first one
- * again: who has two locks at once there is told by the ledger. Never: a place by what was only
- * inferred from the wire. */
+ * place at each lock that it asks for, or releases or renews without, behind the clients of the
+ * head but for the first one; what befalls the client befalls it at all its places. Where there are
+ * no more, it is at its first one again: who has two locks at once there is told by the ledger.
+ * Never: a place by what was only inferred from the wire. */
 #ifndef PICKLOCK_CHECKS_PLACES_H
 #define PICKLOCK_CHECKS_PLACES_H
 

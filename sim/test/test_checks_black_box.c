@@ -410,6 +410,31 @@ static void who_never_asked_has_nothing_to_release(void **state)
     }
 }
 
+/* While A's release of its lock is under way it releases another one, that it never asked for: what
+ * it is told of the one says nothing of the other. */
+static void a_lock_that_was_never_asked_for_is_another_one(void **state)
+{
+    (void)state;
+    for (int is_told = 0; is_told < 2; is_told++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        asks_unseen(story, A, 0, 1, RESULT_GRANTED);
+        calls(story, A, OP_RELEASE);
+        story->attempts[A]++;
+        story->lock = 1;
+        releases_unseen(story, A, 2, 3, is_told ? RESULT_RELEASED : RESULT_NOT_MINE);
+        story->attempts[A]--;
+        story->lock = 0;
+        returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        ends(story);
+        const struct finding *found = &story->findings[PROPERTY_TRUTHFUL];
+        assert_int_equal(found->count, is_told);
+        if (is_told)
+            assert_says(found,
+                        "A was told \"released\" at 3.0 ms, and had never asked for the lock");
+        story_free(story);
+    }
+}
+
 /* While it is going on, too: what is proved already, by whichever engine can. */
 static void what_is_violated_is_told_at_once(void **state)
 {
@@ -457,6 +482,7 @@ int main(void)
         cmocka_unit_test(engines_that_disagree_say_so),
         cmocka_unit_test(a_server_that_was_not_seen_leaves_all_open),
         cmocka_unit_test(who_never_asked_has_nothing_to_release),
+        cmocka_unit_test(a_lock_that_was_never_asked_for_is_another_one),
         cmocka_unit_test(what_is_violated_is_told_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
