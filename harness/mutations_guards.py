@@ -31,7 +31,7 @@ EAGER, ORDER, SETS = "reduce/eager_replies.c", "reduce/partial_order.c", "reduce
 SYMMETRY, BOUND, APPLY = "reduce/symmetry.c", "reduce/lower_bound.c", "graph/apply.c"
 SUCCESSORS, CACHE, BFS = "graph/successors.c", "graph/successor_cache.c", "search/bfs.c"
 INDEPENDENCE, VISITED, SERVER = "graph/independence.c", "store/fingerprint_set.c", "model/server_state.c"
-CLASSES, ASKING, ENDS = "../ask/asking_classes.c", "../ask/asking.c", "../ask/asking_ends.c"
+CLASSES, AUDIT, ENDS = "../ask/asking_classes.c", "../ask/asking_audit.c", "../ask/asking_ends.c"
 
 # condition, file, function, the test's program and name, a piece of the function, what stands there instead
 GUARDS = [
@@ -243,13 +243,13 @@ GUARDS = [
      "projection.fields[0] = subject->part_of_server(subject, &whole, server);", "projection.fields[0] = 0;"),
     ("N1", ENDS, "compare_timed", "test_asking_ends", "who_minds_how_an_attempt_ended_is_told_apart",
      "*is_like = !fail;", "*is_like = true;"),
-    ("N2", ASKING, "asking_audit", "test_asking_ends", "what_only_another_way_shows_is_found_out",
+    ("N2", AUDIT, "asking_audit", "test_asking_ends", "what_only_another_way_shows_is_found_out",
      "(void)asking_walk_ends(asking, &asking->failure);", ";"),
     ("N3", "../ask/asking_subject.c", "may_attempt", "test_asking_ends", "who_is_refused_tries_again_without_an_attempt_left",
      "client_state->rounds > 0 || (step->has_returned && step->result == RESULT_REFUSED)", "client_state->rounds > 0 && step"),
     ("M1", CLASSES, "put_learned", "test_asking_classes", "a_model_is_learned_on_each_way",
      "{row, (uint32_t)", "{row * 0, (uint32_t)"),
-    ("M2", ASKING, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
+    ("M2", AUDIT, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
      "(void)asking_walk(asking, LEARNED_WALKS, &asking->failure);", ";"),
     ("M3", "../ask/asking_learned.c", "cuts_now", "test_asking_classes", "idle_connections_break_on_ways_of_their_own",
      "return walker->cut && !(told->waits", "return false && !(told->waits"),

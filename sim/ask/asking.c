@@ -3,7 +3,6 @@
 
 #include "ask/asking_state.h"
 #include "base/memory.h"
-#include "base/monotonic.h"
 #include "explore/search/schedule.h"
 
 #include <stdlib.h>
@@ -41,8 +40,8 @@ static void on_executed(void *context, const struct wire_message *message)
         server_asker_note(&asking->server, message->bytes, message->length);
 }
 
-static enum fail open_session(struct asking *asking, struct session **session, int clients,
-                              uint64_t seed, struct failure *failure)
+enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
+                               uint64_t seed, struct failure *failure)
 {
     static const char names[SESSION_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D",
                                                                     "E", "F", "G", "H"};
@@ -57,7 +56,21 @@ static enum fail open_session(struct asking *asking, struct session **session, i
                                             .seed = seed,
                                             .stop = asking->program->stop,
                                             .events = {.executed = on_executed, .context = asking}};
-    return session_new(session, &options, failure);
+    return session_start(session, &options, failure);
+}
+
+static enum fail open_session(struct asking *asking, struct session **session, int clients,
+                              struct failure *failure)
+{
+    struct session *made;
+    enum fail fail = asking_start_session(asking, &made, clients, asking->seed, failure);
+    if (!fail)
+        fail = session_finish(made, failure);
+    if (fail)
+        session_free(made);
+    else
+        *session = made;
+    return fail;
 }
 
 static void learn_program(struct asking *asking)
@@ -101,7 +114,7 @@ static enum fail learn_token(struct asking *asking, struct failure *failure)
 
 static enum fail open_peers(struct asking *asking, int attempts, struct failure *failure)
 {
-    if (open_session(asking, &asking->peers_session, asking->clients, asking->seed, failure))
+    if (open_session(asking, &asking->peers_session, asking->clients, failure))
         return failure->code;
     for (int i = 0; i < asking->clients; i++)
         asking->peers[i] = (struct seat){.session = asking->peers_session, .client = i};
@@ -112,7 +125,7 @@ static enum fail open_peers(struct asking *asking, int attempts, struct failure 
 static enum fail begin(struct asking *asking, int attempts, bool *is_stale, struct failure *failure)
 {
     server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
-    if (open_session(asking, &asking->session, 2, asking->seed, failure))
+    if (open_session(asking, &asking->session, 2, failure))
         return failure->code;
     learn_program(asking);
     worker_asker_open(&asking->worker, asking->session, &asking->book, asking->server.key,
@@ -211,6 +224,7 @@ void asking_free(struct asking *asking)
     for (int i = 0; i < SESSION_CLIENTS_MAX; i++)
         seat_close(&asking->peers[i]);
     session_free(asking->peers_session);
+    session_free(asking->audit.ahead);
     intern_close(&asking->kinds);
     asking_ends_free(&asking->ends);
     asking_classes_free(&asking->classes);
@@ -315,103 +329,4 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .learned_ways =
                                        asking->classes.keys.count ? asking->classes.learns : 0,
                                    .apart = asking->classes.apart};
-}
-
-/* --- the audit --- */
-
-bool asking_is_leaf(const struct asking *asking, uint32_t node)
-{
-    for (uint32_t i = node + 1; i <= asking->worker.questions.count; i++)
-        if (worker_asker_edge(&asking->worker, i).from == node)
-            return false;
-    return true;
-}
-
-/* Each in a process of its own, that is new: those of other clients than the one that was asked. */
-static void audit_nodes(struct asking *asking, const uint32_t *nodes, int count)
-{
-    struct session *session = NULL;
-    if (open_session(asking, &session, count, asking->seed + 1000 + asking->worker.audited,
-                     &asking->failure))
-        return;
-    for (int i = 0; i < count && !asking->failure.code; i++) {
-        struct seat seat = {.session = session, .client = count - 1 - i, .is_new = true};
-        if (asking->is_even_handed)
-            seat.turn = i % (2 * asking->servers);
-        (void)history_ask_again(&asking->worker, &seat, nodes[i], &asking->failure);
-        seat_close(&seat);
-    }
-    session_free(session);
-}
-
-enum { LEARNED_WALKS = 200 };
-
-/* Of answers that were kept a share was asked again by the run that asked for them. */
-enum { KEPT_PERCENT = 1 };
-
-static bool has_time(const struct asking *asking, int64_t until_us)
-{
-    const volatile int *stop = asking->program->stop;
-    return !(stop && *stop) && !(until_us && monotonic_us() >= until_us);
-}
-
-/* Answers on the way to that history that were not asked again yet; 0: more histories follow. */
-static int count_unaudited(const struct asking *asking, uint32_t node)
-{
-    int count = 0;
-    for (uint32_t at = asking_is_leaf(asking, node) ? node : NODE_ROOT; at != NODE_ROOT;
-         at = worker_asker_edge(&asking->worker, at).from)
-        count += !asking->worker.answers[at - 1].is_audited;
-    return count;
-}
-
-/* Some of every part of the tree: the stride has no divisor in common with all, so all are come by.
- * Of each few that with the most answers: a process costs more than they do. Returns how many. */
-static int choose_audited(const struct asking *asking, uint32_t *at, uint32_t *nodes)
-{
-    enum { FEW = 16 };
-    const uint32_t all = asking->worker.questions.count, stride = all % 97 ? 97 : 89;
-    int count = 0;
-    for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX;) {
-        int most = 0;
-        for (int i = 0; i < FEW && tried < all; tried++) {
-            *at = (*at + stride) % all;
-            const int answers = count_unaudited(asking, *at + 1);
-            i += answers > 0;
-            if (answers > most)
-                nodes[count] = *at + 1;
-            most = answers > most ? answers : most;
-        }
-        count += most > 0;
-    }
-    return count;
-}
-
-bool asking_audit(struct asking *asking, int percent, int64_t until_us)
-{
-    const uint64_t runs = asking->worker.runs;
-    const uint32_t all = asking->worker.questions.count;
-    uint32_t nodes[SESSION_CLIENTS_MAX], at = all ? (uint32_t)(asking->generation % all) : 0;
-    bool has_asked = true;
-    asking->worker.runs_max = UINT64_MAX;
-    if (!asking->failure.code)
-        (void)asking_walk(asking, LEARNED_WALKS, &asking->failure);
-    if (!asking->failure.code)
-        (void)asking_walk_ends(asking, &asking->failure);
-    if (!asking->failure.code && (has_asked = has_time(asking, until_us)))
-        (void)asking_compare_clients(asking, &asking->failure);
-    while (has_asked && !asking->failure.code &&
-           asking->worker.audited * 100 <
-               asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT &&
-           (has_asked = has_time(asking, until_us))) {
-        const int count = choose_audited(asking, &at, nodes);
-        if (!count)
-            break;
-        audit_nodes(asking, nodes, count);
-    }
-    for (uint32_t i = 0; i < asking->server.questions.count && !asking->failure.code; i++)
-        if (i * (uint32_t)percent / 100 != (i + 1) * (uint32_t)percent / 100)
-            (void)server_ask_again(&asking->server, i, &asking->failure);
-    asking->worker.runs = runs;
-    return has_asked;
 }

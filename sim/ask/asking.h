@@ -101,6 +101,11 @@ const struct failure *asking_failure(const struct asking *asking);
  * that. False: two answers to one question were had, and nothing is true any more. */
 bool asking_go_on(struct asking *asking);
 
+/* Between two searches: the same in part, where there is enough to be asked again; and processes
+ * for the next part are started, which are asked for nothing until then. What differs is told by
+ * asking_audit(). */
+void asking_audit_ahead(struct asking *asking, int percent, int64_t until_us);
+
 /* Asks at least that share of the answers of both again. Whatever differs is asking_failure(). Ends
  * early behind until_us (of monotonic_us(); 0: never), or when somebody says stop; false: it did.
  */

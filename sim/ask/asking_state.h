@@ -49,14 +49,25 @@ struct history_ends {
     uint64_t joined;   /* that are like another one with such a timer */
 };
 
+/* What is asked for again. */
+struct audit {
+    struct session *ahead;  /* of the next processes, started; NULL: none were */
+    int processes;          /* in it */
+    uint64_t sessions;      /* so far */
+    uint32_t at;            /* the history that was looked at last */
+    struct failure failure; /* that was met while the search went on */
+    bool has_two_answers;   /* so that it was */
+};
+
 struct asking {
     struct subject subject; /* first */
     struct worker_program *program;
     struct session *session;
     struct session *peers_session; /* processes that nothing is asked of but what others were */
     struct seat peers[SESSION_CLIENTS_MAX];
-    int clients;               /* of the searches; so many peers */
-    enum token_kind token;     /* TOKEN_UNIQUE, TOKEN_CLIENT */
+    int clients;           /* of the searches; so many peers */
+    enum token_kind token; /* TOKEN_UNIQUE, TOKEN_CLIENT */
+    struct audit audit;
     struct intern_table kinds; /* of answers that all clients were asked for */
     struct phrasebook book;
     struct worker_asker worker;
@@ -81,6 +92,10 @@ struct asking {
 
 /* The functions of the subject. */
 extern const struct subject asking_subject_ops;
+
+/* Servers and processes for that many clients, started, and not waited for: see session_start(). */
+enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
+                               uint64_t seed, struct failure *failure);
 
 /* Is nothing of that history's own behind it? Then to ask for it is to ask for all on its way. */
 bool asking_is_leaf(const struct asking *asking, uint32_t node);

@@ -135,6 +135,8 @@ static enum fail search_all(struct asking *asking, struct cells *cells, struct f
             cell_doubt(&cells->rows[watch.at], asking_failure(asking)->text);
             (void)asking_go_on(asking);
         }
+        if (!fail && !cmd_stop)
+            asking_audit_ahead(asking, AUDIT_PERCENT, until_us);
     }
     return fail;
 }

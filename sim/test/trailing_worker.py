@@ -1,5 +1,5 @@
-"""trailing_worker.py NAME - locks whose timers run on behind an attempt, and what they mind while they do: for tests of what asking takes for the
-same. Standard library only."""
+"""trailing_worker.py NAME - locks whose timers run on behind an attempt, and what they mind while they do; clients that are not alike: for tests of
+what asking takes for the same. Standard library only."""
 
 import random
 import sys
@@ -101,6 +101,17 @@ class Moody(Trailing):
         if mood == "keeps it longer":
             return self.redis("SET", self.key, self.token, "NX", "PX", 2 * self.ms) == "OK"
         return super().take() or (mood == "looks behind" and self.redis("GET", self.key) == self.token)
+
+
+class Fourth(SetNxPxCad):
+    """As SetNxPxCad; of many clients the fourth, and those behind it, look at the key before they take it."""
+
+    def init(self, settings):
+        super().init(settings)
+        self.looks = settings.client >= 3
+
+    def take(self):
+        return (not self.looks or self.redis("EXISTS", self.key) == 0) and super().take()
 
 
 if __name__ == "__main__":

@@ -152,6 +152,11 @@ enum fail session_begin(struct session *session, struct failure *failure)
     for (int i = 0; i < session->options.clients; i++)
         if (session_start_worker(session, i, failure))
             return failure->code;
+    return FAIL_NONE;
+}
+
+enum fail session_finish(struct session *session, struct failure *failure)
+{
     for (int i = 0; i < session->options.clients; i++)
         if (init_worker(session, i, failure))
             return failure->code;

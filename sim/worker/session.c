@@ -340,8 +340,8 @@ const char *session_server_version(const struct session *session)
 
 /* --- begin and end --- */
 
-enum fail session_new(struct session **made, const struct session_options *options,
-                      struct failure *failure)
+enum fail session_start(struct session **made, const struct session_options *options,
+                        struct failure *failure)
 {
     struct session *session = memory_new(1, sizeof *session);
     assert(options->clients > 0 && options->clients <= SESSION_CLIENTS_MAX);
@@ -365,6 +365,19 @@ enum fail session_new(struct session **made, const struct session_options *optio
         session_free(session);
     else
         *made = session;
+    return fail;
+}
+
+enum fail session_new(struct session **made, const struct session_options *options,
+                      struct failure *failure)
+{
+    enum fail fail = session_start(made, options, failure);
+    if (!fail)
+        fail = session_finish(*made, failure);
+    if (fail) {
+        session_free(*made);
+        *made = NULL;
+    }
     return fail;
 }
 

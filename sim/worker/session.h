@@ -95,6 +95,12 @@ struct session_options {
  * FAIL_UNAVAILABLE: why not, in words for who wrote the worker. From the main thread only. */
 enum fail session_new(struct session **session, const struct session_options *options,
                       struct failure *failure);
+/* The same in two parts. What was started is not waited for: it begins while something else is
+ * done, and then waits for its first request. Behind a failure to start there is none; one to
+ * finish leaves it to be freed. */
+enum fail session_start(struct session **session, const struct session_options *options,
+                        struct failure *failure);
+enum fail session_finish(struct session *session, struct failure *failure);
 void session_free(struct session *session); /* NULL is fine */
 
 /* All as it was behind session_new(): servers empty, no connection but those of a beginning, every
