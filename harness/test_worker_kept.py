@@ -12,6 +12,8 @@ from workers import PLAIN, PYTHON, RUN
 # What it writes stands in a file that is no program.
 WORKER = PLAIN.replace('"PX", self.settings.ttl_ms)', '"PX", self.settings.ttl_ms - int(open(sys.argv[1] + "/by").read()))') + RUN
 
+USUAL = {"--fault": "none", "--clients": "2", "--rounds": "1"}
+
 
 @pytest.fixture
 def explore(tmp_path):
@@ -23,9 +25,9 @@ def explore(tmp_path):
     def run(*options, cache=tmp_path / "cache", env=None):
         """The notes, and its cells but for the time that they took."""
         out = tmp_path / "results.json"
-        done = subprocess.run([BUILD / "picklock", "explore", "--worker", command, "--fault", "none", "--clients", "2", "--rounds", "1",
-                               "--json", out, *options], text=True, env=os.environ | {"PICKLOCK_CACHE": str(cache)} | (env or {}),
-                              capture_output=True, timeout=120)
+        usual = [word for name, value in USUAL.items() if name not in options for word in (name, value)]
+        done = subprocess.run([BUILD / "picklock", "explore", "--worker", command, *usual, "--json", out, *options], text=True,
+                              env=os.environ | {"PICKLOCK_CACHE": str(cache)} | (env or {}), capture_output=True, timeout=120)
         assert done.returncode in (0, 1, 2), done.stderr
         results = json.loads(out.read_text())
         return " ".join(results["notes"]), [row | {"seconds": 0} for row in results["results"]]
