@@ -149,6 +149,17 @@ def test_what_is_granted_behind_the_cancelling_is_given_back(picklock, written, 
     assert ("Its acquire had been cancelled at 0.2 ms" in ran.out) == (late in LEAKS)
 
 
+@pytest.mark.parametrize("promises, unjudged", [(["expiry", "cancels"], "no-orphan (token), loss-notice (notice), fence-order (fence)"),
+                                                (["token", "cancels"], "always-expires (expiry), loss-notice (notice), fence-order (fence)")])
+def test_what_is_not_judged_without_a_promise_is_named(picklock, written, tmp_path, promises, unjudged):
+    """A grant that is forgotten leaves a key; without the promise of a token that is not judged, and said so in every format."""
+    worker = written(WAITING, late=LATE["forgets it"], more=f"Worker.promises = {promises}\n")
+    ran, row, found = played(picklock, tmp_path, worker)
+    assert ("no-orphan" in found) == ("token" in promises), ran
+    note = f"Not judged, since the worker does not promise what is in brackets: {unjudged}."
+    assert json.loads((tmp_path / "results.json").read_text())["notes"] == [note] and note in " ".join(ran.out.split()), ran
+
+
 def test_a_schedule_that_cancels_is_replayed_and_followed(picklock, written, searched, tmp_path):
     ran, _ = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 40)
     [path] = (tmp_path / "out" / "latest" / "schedules").glob("*no-orphan*")

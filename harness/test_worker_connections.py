@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD, PATIENCE_S, ROOT
-from workers import EXAMPLES, PYTHON, needs_redis_py
+from workers import EXAMPLES, PYTHON, needs_node, needs_redis_py
 
 # A scheme of the table as a worker, over a socket of its own; a connection that failed is closed, and the next command dials anew.
 OWN = """
@@ -249,6 +249,47 @@ def test_a_release_that_is_refused_is_no_release(own, searched):
     assert found["none"] == {} and found["refusing-server"]["no-orphan"] == "untrue-answer", ran
     ran, found = searched(own(), "refusing-server", "--runs", 60)
     assert set(found["refusing-server"].values()) <= {"leftover", "overrun"}, ran
+
+
+DIALS_AT_ONCE = """
+const net = require('node:net');
+const { run } = require('picklock-worker');
+
+let settings, socket, waiting;
+
+function dial() {
+  socket = net.connect(settings.address());
+  socket.on('data', (bytes) => waiting.resolve(bytes.toString()));
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    if (waiting) waiting.reject(new Error('connection lost'));
+    setImmediate(dial);
+  });
+}
+
+function ask(text) {
+  return new Promise((resolve, reject) => {
+    waiting = { resolve, reject };
+    socket.write(`${text}\\r\\n`);
+  });
+}
+
+run({
+  promises: ['expiry', 'token'],
+  async init(given) { settings = given; dial(); },
+  async acquire() { return (await ask(`SET ${settings.key} ${settings.name}${Math.random()} NX PX ${settings.ttl_ms}`)).startsWith('+'); },
+  async release() { return (await ask(`DEL ${settings.key}`)).startsWith(':1'); },
+});
+"""
+
+
+@needs_node
+def test_who_dials_while_a_sentinel_looks_for_a_primary_meets_nobody(picklock, tmp_path):
+    """As often as it likes; when there is a primary again it is let in, and gets the lock that the replica does not know."""
+    path = tmp_path / "lock.js"
+    path.write_text(DIALS_AT_ONCE)
+    ran, row, found = played(picklock, tmp_path, f"node {shlex.quote(str(path))}", "sentinel-promotes")
+    assert found == {"mutual-exclusion": "lost-grant", "lease-exclusion": "lost-grant"}, ran
 
 
 def test_a_plain_delete_that_is_tried_again_where_its_connection_ended(own, searched):

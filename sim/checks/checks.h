@@ -115,6 +115,8 @@ void checks_free(struct checks *checks);
 const char *property_name(enum property property);
 const char *property_words(enum property property); /* "holds when ..." */
 
+/* What must be promised for it to be judged, a bit of enum promise; 0: nothing. */
+unsigned property_promise(enum property property);
 /* Does the scheme promise what the property is about? */
 bool property_is_promised(enum property property, const struct scheme *scheme);
 

@@ -51,10 +51,15 @@ const char *property_words(enum property property)
     return properties[property].words;
 }
 
-bool property_is_promised(enum property property, const struct scheme *scheme)
+unsigned property_promise(enum property property)
 {
     assert((unsigned)property < PROPERTY_COUNT);
-    switch (properties[property].promise) {
+    return properties[property].promise;
+}
+
+bool property_is_promised(enum property property, const struct scheme *scheme)
+{
+    switch (property_promise(property)) {
     case PROMISE_NOTHING:
         return true;
     case PROMISE_EXPIRY:

@@ -441,9 +441,11 @@ void cells_add_rows(struct cells *cells, const struct explore_args *args, struct
                         fail_on_for(args->fail_on, cells->rows[i].options.scheme, otherwise));
     if (args->asking)
         explore_asking_note(results, args->asking, cells);
-    if (args->program)
+    if (args->program) {
+        worker_scheme_note_promises(&args->program->program, results);
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  args->program->program.server_version);
+    }
 }
 
 void cells_close(struct cells *cells)

@@ -187,6 +187,8 @@ static enum fail direct(struct runner *runner, const struct script *script, stru
     enum fail fail = direct_row(runner, script, run, results, row, &is_judged, failure);
     if (fail && !is_judged)
         results_drop_last(results);
+    else if (runner_is_worker(runner, run->scheme))
+        worker_scheme_note_promises(&runner->worker->program, results);
     return fail;
 }
 

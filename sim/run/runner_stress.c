@@ -329,6 +329,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         judge(row, &recording, options, &outcome, watcher.fail_on);
         row->stress->cpu_us = usage_cpu_us() - began_us;
         note_how_it_ran(results, options, &outcome);
+        if (is_worker)
+            worker_scheme_note_promises(&runner->worker->program, results);
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  is_worker ? runner->worker->program.server_version
                            : live_server_version(runner->live));

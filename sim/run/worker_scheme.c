@@ -1,6 +1,7 @@
 /* worker_scheme.c - see worker_scheme.h. */
 #include "run/worker_scheme.h"
 
+#include "base/memory.h"
 #include "worker/worker.h"
 
 #include <assert.h>
@@ -54,6 +55,27 @@ enum fail worker_scheme_init(struct worker_scheme *made, const char *command,
     if (scheme_named(made->name) || !scheme_add(&made->scheme))
         return failure_set(failure, FAIL_INPUT, "a scheme is called '%s' already", made->name);
     return FAIL_NONE;
+}
+
+void worker_scheme_note_promises(const struct worker_program *program, struct results *results)
+{
+    const unsigned promises = worker_program_promises(program);
+    char *list = NULL;
+    for (int i = 0; i < PROPERTY_COUNT && program->is_known; i++) {
+        const unsigned promise = property_promise((enum property)i);
+        if (!promise || promises & promise)
+            continue;
+        char *longer =
+            memory_format("%s%s%s (%s)", list ? list : "", list ? ", " : "",
+                          property_name((enum property)i), promise_name((enum promise)promise));
+        free(list);
+        list = longer;
+    }
+    if (list)
+        results_note(results, memory_format("Not judged, since the worker does not promise what "
+                                            "is in brackets: %s.",
+                                            list));
+    free(list);
 }
 
 const char *worker_scheme_command(const struct scheme *scheme)

@@ -3,6 +3,7 @@
 #ifndef PICKLOCK_RUN_WORKER_SCHEME_H
 #define PICKLOCK_RUN_WORKER_SCHEME_H
 
+#include "run/result.h"
 #include "schemes/scheme.h"
 #include "worker/worker_world.h"
 
@@ -16,6 +17,10 @@ struct worker_scheme {
  * FAIL_INPUT: no such command line, or a name that a scheme has already. */
 enum fail worker_scheme_init(struct worker_scheme *made, const char *command,
                              const char *redis_server, struct failure *failure);
+
+/* Notes which properties are judged of none of its runs, since it does not promise what they are
+ * about; nothing, where no run has begun. */
+void worker_scheme_note_promises(const struct worker_program *program, struct results *results);
 
 /* The command line of the worker that the scheme stands for (borrowed); NULL: it is no worker. */
 const char *worker_scheme_command(const struct scheme *scheme);

@@ -261,7 +261,7 @@ static void hook_notice(void *context, void *link_owner, const char *words)
     struct listener *listener = context;
     struct failure failure = {0};
     (void)link_owner;
-    if (listener->session->is_closing)
+    if (listener->session->is_closing || listener->session->dead >> listener->server & 1)
         return;
     (void)failure_set(&failure, FAIL_UNKNOWN, "on the way to server %d: %s", listener->server + 1,
                       words);

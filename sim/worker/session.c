@@ -321,6 +321,12 @@ struct servers *session_servers(struct session *session)
     return &session->servers;
 }
 
+void session_set_dead(struct session *session, int server, bool is_dead)
+{
+    const unsigned bit = 1u << server;
+    session->dead = is_dead ? session->dead | bit : session->dead & ~bit;
+}
+
 void session_follow_server(struct session *session, int server)
 {
     const struct proxy_address upstream = servers_address(&session->servers, server);

@@ -218,6 +218,9 @@ const char *session_folder(const struct session *session); /* the private one, o
 struct servers *session_servers(struct session *session);
 /* It was replaced: connections go to the new one. */
 void session_follow_server(struct session *session, int server);
+/* Its process has ended, and nobody has taken its place yet: whoever dials it meanwhile is reset,
+ * as expected. */
+void session_set_dead(struct session *session, int server, bool is_dead);
 /* Its connections but the silenced ones are reset, and who connects is refused (ECONNREFUSED),
  * until session_accept(). FAIL_UNAVAILABLE: why not. Settles nothing. */
 enum fail session_refuse_all(struct session *session, int server, struct failure *failure);

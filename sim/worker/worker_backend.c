@@ -270,10 +270,12 @@ static enum fail fail_over(struct backend *backend, int server, enum promoter pr
     struct workers *workers = workers_of(backend);
     struct servers *servers = session_servers(workers->session);
     (void)is_cut;
-    return follow(workers, server,
-                  promoter == PROMOTER_SENTINEL
-                      ? servers_failover_by_sentinel(servers, server, failure)
-                      : servers_failover(servers, server, failure));
+    if (promoter != PROMOTER_SENTINEL)
+        return follow(workers, server, servers_failover(servers, server, failure));
+    session_set_dead(workers->session, server, true);
+    const enum fail fail = servers_failover_by_sentinel(servers, server, failure);
+    session_set_dead(workers->session, server, false);
+    return follow(workers, server, fail);
 }
 
 static enum fail evict(struct backend *backend, int server, struct failure *failure)
