@@ -322,6 +322,20 @@ static void see_taken(struct context *context)
     }
 }
 
+/* What a release found there, and did. */
+static void see_released(const struct context *context)
+{
+    const struct event *event = context->event;
+    const struct ledger_key *key = context->key;
+    struct ledger_client *client = &context->ledger->clients[event->client];
+    const unsigned server = 1u << event->server;
+    const bool is_anothers = key->is_present && key->grant.index != NO_INDEX &&
+                             key->grant.client != event->client && key->grant.client != NOBODY;
+    client->release_ran |= server;
+    if ((key->is_present && !is_anothers) || change_is_any(&context->effect))
+        client->release_found |= server;
+}
+
 static void see(struct context *context)
 {
     const struct event *event = context->event;
@@ -331,6 +345,8 @@ static void see(struct context *context)
     bool is_asking = effect->wanted == EFFECT_SET || effect->did == DID_READ;
     if (client->attempt != event->attempt)
         return;
+    if (event->op == OP_RELEASE)
+        see_released(context);
     if (is_asking && event->op == OP_ACQUIRE && !is_write && effect->before == BEFORE_PRESENT &&
         context->key->is_present)
         see_taken(context);

@@ -1,5 +1,6 @@
 /* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine;
- * "granted" that a server granted it, and "extended", of a foreign lock, that one extended it.
+ * "granted" that a server granted it, "extended", of a foreign lock, that one extended it, and
+ * "released", of who was refused it, that there was something of its to release.
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
@@ -81,6 +82,7 @@ static bool is_mine(const struct ledger *ledger, const struct event *event, int 
         return grant->until_us == NEVER_US || event->time_us + ledger->error_us < grant->until_us;
     return event->op == OP_RELEASE && grant->ending == ENDING_DELETED &&
            grant->by.client == event->client && grant->by.attempt == event->attempt &&
+           grant->by.index > ledger->clients[event->client].release_index &&
            grant->by.repeat != REPEAT_COPIED;
 }
 
@@ -205,15 +207,57 @@ static void judge_extended(struct monitor *monitor, const struct event *event)
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
+/* "Released", to who was refused the lock, by a release that found nothing of its client's. Of who
+ * was granted it that proves nothing: who just deletes says so when its lease is over, too. */
+static void judge_released(struct monitor *monitor, const struct event *event)
+{
+    const struct ledger *ledger = monitor->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const char *name = client_name(ledger, event->client);
+    if (event->is_inferred || ledger_untold(ledger) || ledger->quorum > 1 ||
+        client->acquired != RESULT_REFUSED || !client->release_ran || client->release_found ||
+        ledger->locks[client->lock].waiting_count > 0 ||
+        !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
+        return;
+    finding_say(&monitor->finding, "%s was told \"refused\" at %s.", name, MS(client->acquired_us));
+    finding_say(&monitor->finding,
+                "%s called release at %s, and was told \"released\" at %s. No server had a lock of "
+                "its then, and none was released.",
+                name, MS(client->called_us), MS(event->time_us));
+    finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
+}
+
+/* "Not mine", of a lock whose lease the servers gave anew in this very call, and that lives. */
+static void judge_not_extended(struct monitor *monitor, const struct event *event)
+{
+    const struct ledger *ledger = monitor->ledger;
+    const char *name = client_name(ledger, event->client);
+    if (event->is_inferred || ledger_untold(ledger) ||
+        !ledger_has_extended(ledger, event->client) ||
+        !ledger_is_owner(ledger, event->client, event->time_us) ||
+        !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
+        return;
+    finding_say(&monitor->finding, "%s asked for its lease anew at %s, and was given it.", name,
+                MS(ledger->clients[event->client].called_us));
+    finding_say(&monitor->finding, "%s was told \"not mine\" at %s.", name, MS(event->time_us));
+    finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
+}
+
 static void event(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
+    if (event->kind == EVENT_RETURN && event->result == RESULT_RELEASED &&
+        event->attempt == ledger->clients[event->client].attempt)
+        judge_released(monitor, event);
     if (event->kind == EVENT_RETURN && event->result == RESULT_GRANTED &&
         event->attempt == ledger->clients[event->client].attempt)
         judge_granted(monitor, event);
     if (event->kind == EVENT_RETURN && event->op == OP_EXTEND && event->result == RESULT_DONE &&
         event->attempt == ledger->clients[event->client].attempt)
         judge_extended(monitor, event);
+    if (event->kind == EVENT_RETURN && event->op == OP_EXTEND && event->result == RESULT_NOT_MINE &&
+        event->attempt == ledger->clients[event->client].attempt)
+        judge_not_extended(monitor, event);
     bool is_refused = event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
     bool is_not_mine = event->op == OP_RELEASE && event->result == RESULT_NOT_MINE;
     if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) || event->is_inferred ||

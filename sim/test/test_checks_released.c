@@ -1,0 +1,113 @@
+/* test_checks_released.c - what a client is told of its release, and of its renewal, where its
+ * servers say what these did. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/foreign_story.h"
+
+static void is_refused_by(struct story *story, int client, int owner)
+{
+    calls(story, client, OP_ACQUIRE);
+    runs(story, client, OP_ACQUIRE, refused(EFFECT_SET, owner));
+    returns(story, client, OP_ACQUIRE, RESULT_REFUSED);
+}
+
+/* B was refused, and its release finds A's lock. Where it was granted it, and it is over, who just
+ * deletes is told so; what an attempt before has is released by a later one, too. */
+static void who_was_refused_has_released_nothing(void **state)
+{
+    static const struct {
+        bool has_lease, is_told, was_granted, has_one_before, is_bad;
+    } tried[] = {
+        {false, true, false, false, true},  {true, true, false, false, true},
+        {true, false, false, false, false}, {true, true, true, false, false},
+        {true, true, false, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story =
+            foreign(tried[i].has_lease ? ALL_PROMISES : PROMISE_EXTENDS | PROMISE_TOKEN, 1);
+        const int owner = tried[i].has_one_before ? B : A;
+        if (tried[i].was_granted) {
+            takes(story, B);
+            at(story, 2 * LEASE_MS);
+        }
+        takes(story, owner);
+        if (!tried[i].was_granted)
+            is_refused_by(story, B, owner);
+        calls(story, B, OP_RELEASE);
+        runs(story, B, OP_RELEASE,
+             tried[i].has_one_before ? deleted(B) : refused(EFFECT_DELETE, owner));
+        returns(story, B, OP_RELEASE, tried[i].is_told ? RESULT_RELEASED : RESULT_NOT_MINE);
+        ends(story);
+        if (tried[i].is_bad) {
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+            assert_says(&story->findings[PROPERTY_TRUTHFUL], "none was released");
+        } else {
+            assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+            assert_false(says(story, PROPERTY_TRUTHFUL, "disagree"));
+        }
+        story_free(story);
+    }
+}
+
+/* Of a second release of its own, "not mine" is so: the first one, which has returned, released it.
+ * Of the first one it is not, whose key it removed. */
+static void not_mine_is_so_of_what_an_earlier_release_removed(void **state)
+{
+    (void)state;
+    for (int is_second = 0; is_second < 2; is_second++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct key_effect nothing = refused(EFFECT_DELETE, A);
+        nothing.before = BEFORE_ABSENT;
+        nothing.has_old = false;
+        takes(story, A);
+        is_refused_by(story, B, A);
+        calls(story, A, OP_RELEASE);
+        runs(story, A, OP_RELEASE, deleted(A));
+        if (is_second) {
+            returns(story, A, OP_RELEASE, RESULT_RELEASED);
+            calls(story, A, OP_RELEASE);
+        }
+        runs(story, A, OP_RELEASE, nothing);
+        returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
+        ends(story);
+        if (is_second)
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        else
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        story_free(story);
+    }
+}
+
+/* Its server renewed it. Where that came to nothing, since it was over when it was told, it is so.
+ */
+static void not_mine_is_untrue_of_what_was_renewed(void **state)
+{
+    (void)state;
+    for (int is_over = 0; is_over < 2; is_over++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        is_refused_by(story, B, A);
+        calls(story, A, OP_EXTEND);
+        runs(story, A, OP_EXTEND, expiry(DID_LENGTHENED, LEASE_MS));
+        at(story, is_over ? 2 * LEASE_MS : 10);
+        returns(story, A, OP_EXTEND, RESULT_NOT_MINE);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, !is_over);
+        assert_false(says(story, PROPERTY_TRUTHFUL, "disagree"));
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_was_refused_has_released_nothing),
+        cmocka_unit_test(not_mine_is_so_of_what_an_earlier_release_removed),
+        cmocka_unit_test(not_mine_is_untrue_of_what_was_renewed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
