@@ -52,7 +52,7 @@ def test_the_first_screen_has_the_verdict_and_the_table(page):
     assert page.find_element("tag name", "h1").text == \
         "1 of 2 naive schemes broke the lock by their own doing; setnx-del is not decided. 0 of 3 safe schemes did, but 1 of them " \
         "fails in other ways (late-grant). " \
-        "python3 locks/redis_py.py --key 'a b' broke the lock by its own doing (unlock-bug)."
+        "python3 locks/redis_py.py --key 'a b' fails: unlock-bug."
     assert page.find_element("class name", "lead").text.startswith("3 of 9 verdicts are not as expected, 1 could not be judged.")
     height = page.execute_script("return innerHeight")
     assert page.find_element("id", "matrix").location["y"] < height

@@ -19,8 +19,9 @@ enum property {
 /* In order of severity: of several the largest is told. */
 enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 
-/* What is wrong: the lock itself within a lease, or only what a client was told or did. */
-enum harm { HARM_LOCK, HARM_WORD };
+/* What is wrong: the lock itself within a lease, or only what a client was told or did, or that it
+ * waits for ever. */
+enum harm { HARM_LOCK, HARM_WORD, HARM_WAIT };
 
 enum cause {
 #define CAUSE(id, ...) CAUSE_##id,

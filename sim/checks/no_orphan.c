@@ -9,6 +9,20 @@
 #include "checks/cause.h"
 #include "checks/property.h"
 
+/* What the key's being there means: whether it is the client's trouble, or everybody's. */
+static void conclude(const struct ledger *ledger, const char *name, enum cause cause,
+                     struct finding *finding)
+{
+    if (cause == CAUSE_UNTRUE_ANSWER)
+        finding_say(finding, "Untrue answer to %s: that key was its own.", name);
+    else if (cause == CAUSE_LOST_GRANT)
+        finding_say(finding, "The server had brought that key back.");
+    else
+        finding_say(finding, "%s of %s: %s meanwhile.", cause_title(cause), name,
+                    ledger->quorum > 1 ? "that server grants nobody the lock"
+                                       : "nobody can have the lock");
+}
+
 static void hit(struct monitor *monitor, const struct grant *grant, int64_t index, const char *fate)
 {
     const struct ledger *ledger = monitor->ledger;
@@ -31,8 +45,7 @@ static void hit(struct monitor *monitor, const struct grant *grant, int64_t inde
     finding_say(finding, "%s", fate);
     if (cause == CAUSE_UNRELEASED)
         finding_say(finding, "None of %s's messages was lost, late or sent twice.", name);
-    finding_say(finding, "%s of %s: nobody can have the lock meanwhile.",
-                cause == CAUSE_UNRELEASED ? "Unreleased key" : "Leftover", name);
+    conclude(ledger, name, cause, finding);
 }
 
 static void fact(struct monitor *monitor, const struct fact *fact)

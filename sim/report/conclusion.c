@@ -104,6 +104,11 @@ struct conclusion conclusion_of(const struct view *view)
     return conclusion;
 }
 
+bool conclusion_is_told(const struct view *view)
+{
+    return strcmp(view->results->command, "test") == 0 && view->count > 0;
+}
+
 /* --- words --- */
 
 /* "a, b"; takes list, which is NULL before the first. */
@@ -143,6 +148,12 @@ char *conclusion_whole(const struct view *view, const struct conclusion *conclus
                       cells == 1 ? "its" : "their", runs, units_plural(runs), run);
     free(run);
     return words;
+}
+
+char *conclusion_title(const struct view *view)
+{
+    const struct conclusion conclusion = conclusion_of(view);
+    return conclusion_whole(view, &conclusion);
 }
 
 char *conclusion_played(const struct view *view)

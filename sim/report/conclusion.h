@@ -27,6 +27,11 @@ struct conclusion {
 
 struct conclusion conclusion_of(const struct view *view);
 
+/* Does a report of it begin with the conclusion? It is one of `picklock test`. */
+bool conclusion_is_told(const struct view *view);
+/* What it begins with: conclusion_whole(). */
+char *conclusion_title(const struct view *view);
+
 /* All return one sentence or two, which the caller frees. The whole: "my_lock.py fails: unlock-bug,
  * late-grant." How many scenarios were played, and why not all; NULL: all were. What a baseline
  * accepts: "Known, accepted: unlock-bug (in 3 cells)."; NULL: nothing. What did not count, and

@@ -115,12 +115,7 @@ static void put_words(const struct page *page, char *words)
 
 static void put_title(const struct page *page)
 {
-    if (!html_has_conclusion(page)) {
-        put_words(page, view_title_words(page->view));
-        return;
-    }
-    const struct conclusion conclusion = conclusion_of(page->view);
-    put_words(page, conclusion_whole(page->view, &conclusion));
+    put_words(page, view_title_words(page->view));
 }
 
 static void put_scope(const struct page *page)
@@ -132,9 +127,8 @@ static void put_scope(const struct page *page)
 static void put_lead(const struct page *page)
 {
     char *sides = view_sides_words(page->view);
-    const bool says_sides = sides && !html_has_conclusion(page);
     char *words[] = {
-        says_sides || html_has_conclusion(page) ? view_verdict_words(page->view) : NULL,
+        sides || conclusion_is_told(page->view) ? view_verdict_words(page->view) : NULL,
         view_policy_words(page->view->results), view_inferred_words(page->view->results)};
     bool has_any = false;
     free(sides);

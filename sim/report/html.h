@@ -19,11 +19,8 @@ struct page {
     const struct diff *diff; /* what the rows are compared with, or NULL */
 };
 
-/* Is it a page of `picklock test`, whose title is its verdict in words? */
-bool html_has_conclusion(const struct page *page);
-
-/* Of such a page: each cause with what to do about it, and the shortest counterexample; else
- * nothing. */
+/* Of a page of `picklock test`: each cause with what to do about it, and the shortest
+ * counterexample; else nothing. */
 void html_conclusion(const struct page *page);
 
 /* What has changed, old and new beside each other; nothing where nothing is compared. */

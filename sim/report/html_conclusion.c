@@ -49,15 +49,10 @@ static void put_counterexample(const struct page *page, const struct concluded_c
     free(title);
 }
 
-bool html_has_conclusion(const struct page *page)
-{
-    return strcmp(page->view->results->command, "test") == 0 && page->view->count;
-}
-
 /* Its first sentence is the page's title. */
 void html_conclusion(const struct page *page)
 {
-    if (!html_has_conclusion(page))
+    if (!conclusion_is_told(page->view))
         return;
     const struct conclusion conclusion = conclusion_of(page->view);
     html_put(page, "<section class=\"conclusion\">\n<h2>%s</h2>\n",

@@ -16,9 +16,9 @@ enum fate { FATE_KEPT, FATE_OPEN, FATE_BROKEN, FATE_COUNT };
 struct lock_fate {
     const char *lock; /* borrowed */
     enum fate fate;
-    enum cause cause; /* of FATE_BROKEN: the first one in the order of their table */
-    unsigned words;   /* bit enum cause: of HARM_WORD */
+    unsigned causes; /* bit enum cause: its own doing, or perhaps its server's (bug-or-loss) */
     bool is_naive, is_unrated;
+    bool is_sample; /* all that is known of it comes from stress runs */
 };
 
 struct lock_side {
@@ -29,32 +29,27 @@ struct lock_side {
     int count, by_fate[FATE_COUNT];
 };
 
-/* CAUSE_NONE: the lock was not broken by the scheme's own doing, as far as is known. */
-static enum cause broken_by(const struct result_row *row)
-{
-    enum cause first = CAUSE_NONE;
-    for (int i = 0; i < row->properties_count; i++) {
-        const struct result_property *property = &row->properties[i];
-        const enum cause cause = property->cause;
-        const enum blame blame = cause_blame(cause);
-        if (property->verdict == VERDICT_VIOLATED && cause_harm(cause) == HARM_LOCK &&
-            (blame == BLAME_SCHEME || blame == BLAME_EITHER) &&
-            (first == CAUSE_NONE || cause < first))
-            first = cause;
-    }
-    return first;
-}
-
-static unsigned wrong_words(const struct result_row *row)
+static unsigned own_causes(const struct result_row *row)
 {
     unsigned causes = 0;
     for (int i = 0; i < row->properties_count; i++) {
         const enum cause cause = row->properties[i].cause;
-        if (row->properties[i].verdict == VERDICT_VIOLATED && cause_blame(cause) == BLAME_SCHEME &&
-            cause_harm(cause) == HARM_WORD)
+        const enum blame blame = cause_blame(cause);
+        if (row->properties[i].verdict == VERDICT_VIOLATED &&
+            (blame == BLAME_SCHEME || blame == BLAME_EITHER))
             causes |= 1u << cause;
     }
     return causes;
+}
+
+/* Those of them with that harm to the lock, or all but those. */
+static unsigned breaking(unsigned causes, bool wants_breaking)
+{
+    unsigned some = 0;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        if (causes >> i & 1 && (cause_harm((enum cause)i) == HARM_LOCK) == wants_breaking)
+            some |= 1u << i;
+    return some;
 }
 
 static bool is_open(const struct result_row *row)
@@ -70,12 +65,13 @@ static bool is_judged(const struct result_row *row)
 
 static void note_row(struct lock_fate *fate, const struct result_row *row)
 {
-    const enum cause cause = broken_by(row);
-    if (cause != CAUSE_NONE && (fate->fate != FATE_BROKEN || cause < fate->cause))
-        fate->cause = cause;
-    const enum fate now = cause != CAUSE_NONE ? FATE_BROKEN : is_open(row) ? FATE_OPEN : FATE_KEPT;
+    const unsigned causes = own_causes(row);
+    const enum fate now = breaking(causes, true) ? FATE_BROKEN
+                          : is_open(row)         ? FATE_OPEN
+                                                 : FATE_KEPT;
     fate->fate = now > fate->fate ? now : fate->fate;
-    fate->words |= wrong_words(row);
+    fate->causes |= causes;
+    fate->is_sample &= row->stress != NULL;
 }
 
 /* Of each lock that was judged one; returns how many. */
@@ -90,8 +86,10 @@ static int fates_of(const struct view *view, struct lock_fate *fates)
         while (at < count && strcmp(fates[at].lock, result_lock(row)) != 0)
             at++;
         if (at == count)
-            fates[count++] = (struct lock_fate){
-                .lock = result_lock(row), .is_naive = row->is_naive, .is_unrated = row->is_unrated};
+            fates[count++] = (struct lock_fate){.lock = result_lock(row),
+                                                .is_naive = row->is_naive,
+                                                .is_unrated = row->is_unrated,
+                                                .is_sample = true};
         note_row(&fates[at], row);
     }
     return count;
@@ -113,8 +111,23 @@ static void side_init(struct lock_side *side, const struct lock_fate *locks, int
         }
 }
 
-/* Those of that fate: "a (unlock-bug), b (stuck)"; of many their number, or NULL where that is said
- * already. The caller frees. */
+/* "unlock-bug, stuck"; NULL: none. The caller frees. */
+static char *names_of_causes(unsigned causes)
+{
+    char *names = NULL;
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        if (!(causes >> i & 1))
+            continue;
+        char *longer = memory_format("%s%s%s", names ? names : "", names ? ", " : "",
+                                     cause_name((enum cause)i));
+        free(names);
+        names = longer;
+    }
+    return names;
+}
+
+/* Those of that fate: "a (unlock-bug, stuck), b (stuck)"; of many their number, or NULL where that
+ * is said already. The caller frees. */
 static char *names_of(const struct lock_side *side, enum fate fate)
 {
     char *names = NULL;
@@ -124,11 +137,11 @@ static char *names_of(const struct lock_side *side, enum fate fate)
         const struct lock_fate *lock = &side->locks[i];
         if (!is_of_side(side, lock) || lock->fate != fate)
             continue;
-        const bool is_broken = fate == FATE_BROKEN;
-        char *longer = memory_format(
-            "%s%s%s%s%s%s", names ? names : "", names ? ", " : "", lock->lock,
-            is_broken ? " (" : "", is_broken ? cause_name(lock->cause) : "", is_broken ? ")" : "");
+        char *why = fate == FATE_BROKEN ? names_of_causes(breaking(lock->causes, true)) : NULL;
+        char *longer = memory_format("%s%s%s%s%s%s", names ? names : "", names ? ", " : "",
+                                     lock->lock, why ? " (" : "", why ? why : "", why ? ")" : "");
         free(names);
+        free(why);
         names = longer;
     }
     return names;
@@ -154,20 +167,13 @@ static char *but_part(const struct lock_side *side)
     int count = 0;
     for (int i = 0; i < side->locks_count; i++) {
         const struct lock_fate *lock = &side->locks[i];
-        const bool counts = is_of_side(side, lock) && lock->fate != FATE_BROKEN && lock->words;
+        const bool counts = is_of_side(side, lock) && lock->fate != FATE_BROKEN && lock->causes;
         count += counts;
-        causes |= counts ? lock->words : 0;
+        causes |= counts ? lock->causes : 0;
     }
     if (!count)
         return memory_text("");
-    char *names = NULL;
-    for (int i = 0; i < CAUSE_COUNT; i++)
-        if (causes >> i & 1) {
-            char *longer = memory_format("%s%s%s", names ? names : "", names ? ", " : "",
-                                         cause_name((enum cause)i));
-            free(names);
-            names = longer;
-        }
+    char *names = names_of_causes(causes);
     char *words = side->count == 1 ? memory_format(", but fails in other ways (%s)", names)
                   : side->by_fate[FATE_BROKEN]
                       ? memory_format("; %d other%s in other ways (%s)", count,
@@ -178,25 +184,41 @@ static char *but_part(const struct lock_side *side)
     return words;
 }
 
-/* One lock: "The naive set-nx-ex-del broke the lock by its own doing (unlock-bug)"; is_short: the
- * sentence before has said what is asked. The caller frees. */
+/* One lock that failed: "my_lock.py fails: late-grant, endless-wait"; of a naive or safe scheme
+ * "The naive set-nx-ex-del broke the lock by its own doing (unlock-bug)". */
+static char *words_of_failed(const struct lock_side *side, const struct lock_fate *lock)
+{
+    const bool is_rated = *side->adjective;
+    const unsigned told = is_rated ? breaking(lock->causes, true) : lock->causes;
+    bool is_either = true;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        is_either &= !(told >> i & 1) || cause_blame((enum cause)i) == BLAME_EITHER;
+    char *names = names_of_causes(told);
+    char *words =
+        !is_rated && !is_either
+            ? memory_format("%s fails: %s", lock->lock, names)
+            : memory_format("%s%s%s broke the lock%s (%s)", is_rated ? "The " : "", side->adjective,
+                            lock->lock, is_either ? ", or its server did" : " by its own doing",
+                            names);
+    free(names);
+    return words;
+}
+
+/* One lock. is_short: the sentence before has said what is asked. The caller frees. */
 static char *words_of_one(const struct lock_side *side, bool is_short)
 {
     const struct lock_fate *lock = side->locks;
     while (!is_of_side(side, lock))
         lock++;
-    const char *the = *side->adjective ? "The " : "";
-    const bool is_either = cause_blame(lock->cause) == BLAME_EITHER;
-    if (lock->fate == FATE_BROKEN)
-        return memory_format("%s%s%s broke the lock%s (%s)", the, side->adjective, lock->lock,
-                             is_either ? ", or its server did" : " by its own doing",
-                             cause_name(lock->cause));
+    if (lock->fate == FATE_BROKEN || (!*side->adjective && lock->causes))
+        return words_of_failed(side, lock);
     char *but = but_part(side);
-    char *words = memory_format("%s%s%s %s%s", the, side->adjective, lock->lock,
-                                lock->fate == FATE_OPEN ? "is not decided"
-                                : is_short              ? "did not"
-                                                        : "did not break the lock by its own doing",
-                                but);
+    char *words =
+        memory_format("%s%s%s %s%s%s", *side->adjective ? "The " : "", side->adjective, lock->lock,
+                      lock->fate == FATE_OPEN ? "is not decided"
+                      : is_short              ? "did not"
+                                              : "did not break the lock by its own doing",
+                      lock->is_sample && lock->fate == FATE_KEPT ? " in this run" : "", but);
     free(but);
     return words;
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/units.h"
+#include "report/conclusion.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,7 +117,22 @@ char *view_sureness(const struct search_figures *search)
 
 /* --- of all rows --- */
 
-static char *runs_words(struct view_counts counts)
+/* Nothing was expected of any run, and none failed. What failed among cells is told elsewhere. */
+static const char *unstated_words(const struct view *view)
+{
+    enum blame worst = BLAME_NOBODY;
+    bool is_any_violated = false;
+    for (int i = 0; i < view->count; i++) {
+        const enum blame blame = view_blame(view->rows[i]);
+        is_any_violated |= !view->rows[i]->search && view->rows[i]->verdict == VERDICT_VIOLATED;
+        worst = blame > worst ? blame : worst;
+    }
+    return worst == BLAME_NOBODY ? "Nobody is to blame for any violation."
+           : is_any_violated     ? "No violation of a run counts as a failure."
+                                 : "No run failed.";
+}
+
+static char *runs_words(const struct view *view, struct view_counts counts)
 {
     int not = counts.standing[STANDING_UNEXPECTED], open = counts.standing[STANDING_UNKNOWN];
     if (counts.rows == 0)
@@ -131,7 +147,7 @@ static char *runs_words(struct view_counts counts)
         return counts.rows == 1 ? memory_text("The verdict is as expected.")
                                 : memory_format("All %d verdicts are as expected.", counts.rows);
     if (not == 0 && open == 0 && counts.standing[STANDING_UNSTATED] == counts.rows)
-        return memory_text("Nobody is to blame for any violation.");
+        return memory_text(unstated_words(view));
     int known = counts.standing[STANDING_KNOWN];
     if (not == 0 && open == 0 && known)
         return memory_format("%d of %d verdicts %s known, and nothing is new.", known, counts.rows,
@@ -223,18 +239,19 @@ char *view_interrupted_words(const struct results *results)
 char *view_title_words(const struct view *view)
 {
     const struct results *results = view->results;
-    char *interrupted = view_interrupted_words(results), *sides = view_sides_words(view);
+    char *interrupted = view_interrupted_words(results);
+    char *whole = conclusion_is_told(view) ? conclusion_title(view) : view_sides_words(view);
     char *missing = results->missing_count ? memory_text("The report is incomplete.")
                     : interrupted          ? memory_format("Interrupted: %s.", interrupted)
                                            : memory_text("");
     free(interrupted);
-    return joined(missing, sides ? sides : view_verdict_words(view));
+    return joined(missing, whole ? whole : view_verdict_words(view));
 }
 
 char *view_verdict_words(const struct view *view)
 {
     struct view_counts counts = view_count(view);
-    char *runs = counts.rows || !counts.cells ? runs_words(counts) : memory_text("");
+    char *runs = counts.rows || !counts.cells ? runs_words(view, counts) : memory_text("");
     return joined(joined(runs, unsupported_words(&counts)), cells_words(counts));
 }
 

@@ -106,6 +106,7 @@ static void a_resent_set_leaves_an_orphan_and_is_told_an_untruth(void **state)
     assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNTRUE_ANSWER);
     assert_says(&story->findings[PROPERTY_NO_ORPHAN], "A's acquire returned \"refused\"");
     assert_says(&story->findings[PROPERTY_NO_ORPHAN], "It stayed until it expired.");
+    assert_says(&story->findings[PROPERTY_NO_ORPHAN], "Untrue answer to A: that key was its own.");
     assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
     assert_says(&story->findings[PROPERTY_TRUTHFUL], "A was told \"refused\"");
     story_free(story);

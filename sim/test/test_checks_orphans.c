@@ -106,6 +106,8 @@ static void a_minority_that_is_kept_without_a_fault_is_not_given_back(void **sta
         ends(story);
         assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNRELEASED);
         assert_says(&story->findings[PROPERTY_NO_ORPHAN], "lost, late or sent twice");
+        assert_says(&story->findings[PROPERTY_NO_ORPHAN],
+                    "Unreleased key of B: that server grants nobody the lock meanwhile.");
         story_free(story);
     }
 }

@@ -1,0 +1,138 @@
+/* test_verdict_words.c - the sentences in which a report says what all its rows come to. */
+#include "base/memory.h"
+#include "report/view.h"
+#include "run/result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <cmocka.h> /* last: its fail() is a macro */
+
+/* A scenario's row in which a property is violated for that cause, or holds. */
+static struct result_row *add(struct results *results, const char *scheme, enum property property,
+                              enum cause cause)
+{
+    struct result_row *row = results_add(results);
+    const bool is_violated = cause != CAUSE_NONE;
+    (void)snprintf(row->subject, sizeof row->subject, "crash");
+    (void)snprintf(row->scheme, sizeof row->scheme, "%s", scheme);
+    row->verdict = is_violated ? VERDICT_VIOLATED : VERDICT_HOLDS;
+    row->properties = memory_new(1, sizeof *row->properties);
+    row->properties_count = 1;
+    row->properties[0] = (struct result_property){.property = property,
+                                                  .verdict = row->verdict,
+                                                  .expected = EXPECTED_NOTHING,
+                                                  .cause = cause,
+                                                  .count = is_violated};
+    row->fail_on = FAIL_ON_SCHEME;
+    row->as_expected =
+        is_violated && cause_blame(cause) == BLAME_SCHEME ? AS_EXPECTED_NO : AS_EXPECTED_NONE;
+    return row;
+}
+
+static void add_own(struct results *results, enum property property, enum cause cause)
+{
+    add(results, "my_lock.py", property, cause)->is_unrated = true;
+}
+
+/* Frees words. */
+static void assert_words(char *words, const char *wanted)
+{
+    assert_non_null(words);
+    assert_string_equal(words, wanted);
+    free(words);
+}
+
+static void assert_sides(struct results *results, const char *wanted)
+{
+    struct view view;
+    view_init(&view, results);
+    assert_words(view_sides_words(&view), wanted);
+    view_close(&view);
+    results_free(results);
+}
+
+static void assert_verdict(struct results *results, const char *wanted)
+{
+    struct view view;
+    view_init(&view, results);
+    assert_words(view_verdict_words(&view), wanted);
+    view_close(&view);
+    results_free(results);
+}
+
+/* A lock of one's own fails, for all causes that are its doing; what waits has broken nothing. */
+static void an_own_lock_fails_for_all_its_causes(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    add_own(&results, PROPERTY_PROGRESS, CAUSE_ENDLESS_WAIT);
+    add_own(&results, PROPERTY_FRESH_GRANT, CAUSE_LATE_GRANT);
+    add_own(&results, PROPERTY_LEASE_EXCLUSION, CAUSE_LOST_GRANT);
+    assert_sides(&results, "my_lock.py fails: late-grant, endless-wait.");
+    add_own(&results, PROPERTY_EXTEND_OWN, CAUSE_FOREIGN_EXTEND);
+    add_own(&results, PROPERTY_PROGRESS, CAUSE_STUCK);
+    assert_sides(&results, "my_lock.py fails: foreign-extend, stuck.");
+    add_own(&results, PROPERTY_LEASE_EXCLUSION, CAUSE_LOST_GRANT);
+    assert_sides(&results, "my_lock.py did not break the lock by its own doing.");
+}
+
+/* Whether a bug or the server did it nobody saw: nobody is blamed. */
+static void a_bug_or_loss_is_no_failure_of_its_own(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    add_own(&results, PROPERTY_LEASE_EXCLUSION, CAUSE_BUG_OR_LOSS);
+    assert_sides(&results, "my_lock.py broke the lock, or its server did (bug-or-loss).");
+}
+
+static void a_scheme_of_the_table_broke_the_lock_or_fails_otherwise(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    add(&results, "naive-one", PROPERTY_RELEASE_OWN, CAUSE_UNLOCK_BUG)->is_naive = true;
+    add(&results, "naive-one", PROPERTY_PROGRESS, CAUSE_STUCK)->is_naive = true;
+    add(&results, "safe-one", PROPERTY_PROGRESS, CAUSE_ENDLESS_WAIT);
+    assert_sides(&results, "The naive naive-one broke the lock by its own doing (unlock-bug, "
+                           "stuck). The safe safe-one did not, but fails in other ways "
+                           "(endless-wait).");
+}
+
+/* What a stress run did not find may still be there. */
+static void a_sample_says_that_it_is_one(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    struct result_row *row = add(&results, "naive-one", PROPERTY_RELEASE_OWN, CAUSE_NONE);
+    row->is_naive = true;
+    row->stress = memory_new(1, sizeof *row->stress);
+    assert_sides(&results, "The naive naive-one did not break the lock by its own doing in this "
+                           "run.");
+}
+
+static void nobody_is_to_blame_only_where_that_is_so(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    add_own(&results, PROPERTY_NO_ORPHAN, CAUSE_LEFTOVER);
+    assert_verdict(&results, "Nobody is to blame for any violation.");
+    add_own(&results, PROPERTY_NO_ORPHAN, CAUSE_LOST_GRANT);
+    assert_verdict(&results, "No violation of a run counts as a failure.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_own_lock_fails_for_all_its_causes),
+        cmocka_unit_test(a_bug_or_loss_is_no_failure_of_its_own),
+        cmocka_unit_test(a_scheme_of_the_table_broke_the_lock_or_fails_otherwise),
+        cmocka_unit_test(a_sample_says_that_it_is_one),
+        cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
