@@ -199,6 +199,22 @@ def test_markdown_has_a_row_for_every_result(folder, request):
         assert len(cells) == 1, table
 
 
+def test_what_ought_to_be_violated_and_holds_is_not_told_as_violated(tmp_path):
+    """Beside the word stands what is violated, as expected or not; what holds and ought not to is told in a sentence."""
+    text = (ROOT / "scenarios" / "expired-lease-double-delete.yaml").read_text()
+    wrong = re.sub("(set-nx-px-cad: +).*", r"\1{ mutual-exclusion: violated, lease-exclusion: violated }", text)
+    (tmp_path / "wrong.yaml").write_text(wrong.replace("name: expired-lease-double-delete", "name: wrong"))
+    ran = run("run", "--on", "sim", "--scheme", "set-nx-px-cad", tmp_path / "wrong.yaml", "--out", tmp_path, "--markdown", tmp_path / "wrong.md")
+    assert ran.status == 1 and re.search(r"set-nx-px-cad +violated +mutual-exclusion +overrun +NOT expected\n", ran.out), ran
+    assert "lease-exclusion holds, expected violated" in ran.out and "lease-exclusion   " not in ran.out
+    markdown = (tmp_path / "wrong.md").read_text()
+    assert "| violated | mutual-exclusion | overrun |" in markdown.replace("✗ ", "") and "lease-exclusion holds, expected violated" in markdown
+    page = (tmp_path / "latest" / "index.html").read_text()
+    assert "<p>lease-exclusion holds, expected violated.</p>\n<p><b>mutual-exclusion</b>: " in page and "<b>lease-exclusion</b>" not in page
+    drawn = run("report", tmp_path / "latest", "--timeline")
+    assert "▶" in drawn.out and "both believed to hold it" in drawn.out, drawn
+
+
 def test_a_run_folder_can_be_printed_again(real, tmp_path):
     again = tmp_path / "again.html"
     ran = run("report", real)

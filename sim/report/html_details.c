@@ -95,13 +95,13 @@ static void put_error(const struct page *page, const char *error)
 
 static void put_badge(const struct page *page, const struct result_row *row)
 {
-    const struct result_property *headline = view_headline(row);
+    const struct result_property *violated = view_violation(row);
     enum standing standing = result_standing(row);
     bool is_flagged = standing == STANDING_UNEXPECTED;
     html_put(page, "<p class=\"badges\"><b class=\"badge %s\">%s %s", html_verdict_class(row),
              html_verdict_mark(row), view_verdict(row));
-    if (!row->search && row->verdict == VERDICT_VIOLATED && headline)
-        html_put(page, ": %s", cause_name(headline->cause));
+    if (!row->search && violated)
+        html_put(page, ": %s", cause_name(violated->cause));
     html_put(page, "</b>");
     if (row->search && is_flagged)
         html_put(page, " <span class=\"flag\">failed</span>");
@@ -196,26 +196,32 @@ static void put_again(const struct page *page, const struct result_row *row,
 /* What the row's verdict, or the cell's words, say. */
 static void put_headline(const struct page *page, const struct result_row *row)
 {
-    const struct result_property *headline = view_headline(row);
+    const struct result_property *headline = view_headline(row), *violated = view_violation(row);
+    const struct result_property *shown = violated ? violated : headline;
     if (row->search && !headline)
         return;
-    if (row->verdict == VERDICT_VIOLATED && headline) {
-        html_put(page, "<p><b>%s</b>: %s%s%s", property_name(headline->property),
-                 cause_words(headline->cause), headline->found_by ? "; found by " : "",
-                 headline->found_by);
+    if (violated && violated != headline) { /* what was expected to be violated is not */
+        char *words = view_row_words(row);
+        html_put(page, "<p>%s.</p>\n", words);
+        free(words);
+    }
+    if (violated) {
+        html_put(page, "<p><b>%s</b>: %s%s%s", property_name(violated->property),
+                 cause_words(violated->cause), violated->found_by ? "; found by " : "",
+                 violated->found_by);
         if (row->search)
-            html_put(page, ". The witness: %s", view_confirmed_words(headline));
+            html_put(page, ". The witness: %s", view_confirmed_words(violated));
         html_put(page, ".</p>\n");
-        put_error(page, headline->error);
+        put_error(page, violated->error);
     }
     if (row->search)
-        put_timeline(page, row, headline);
-    if (headline && !row->error)
-        html_sentences(page, headline->witness, headline->witness_lines);
+        put_timeline(page, row, shown);
+    if (shown && !row->error)
+        html_sentences(page, shown->witness, shown->witness_lines);
     if (row->search)
-        put_again(page, row, headline);
+        put_again(page, row, shown);
     else
-        put_timeline(page, row, headline);
+        put_timeline(page, row, shown);
 }
 
 /* --- properties --- */

@@ -201,16 +201,15 @@ static void open_link(const struct page *page, int at, const char *title)
 static void put_run_link(const struct page *page, int at, int copies)
 {
     const struct result_row *row = page->view->rows[at];
-    const struct result_property *headline = view_headline(row);
+    const struct result_property *violated = view_violation(row);
     enum standing standing = result_standing(row);
-    bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
-    const char *why = is_violated           ? cause_name(headline->cause)
+    const char *why = violated              ? cause_name(violated->cause)
                       : row->is_unsupported ? "unsup­ported"
                                             : verdict_words(row->verdict);
     char *words = view_row_words(row);
     open_link(page, at, words);
     free(words);
-    if (is_violated)
+    if (violated)
         html_put(page, "<span class=\"unseen\">violated, </span>");
     html_put(page, "<span class=\"why\">%s</span>", why);
     if (copies > 1)

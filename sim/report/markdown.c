@@ -86,8 +86,7 @@ static void text_cell(FILE *out, const char *text, bool is_bold)
 static void print_row(FILE *out, const struct view *view, const struct result_row *row,
                       bool is_first)
 {
-    const struct result_property *headline = view_headline(row);
-    bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
+    const struct result_property *violated = view_violation(row);
     enum standing standing = result_standing(row);
     char *scenario = view_with_origin(view->results, row->subject, row->origin);
     fputs("|", out);
@@ -95,8 +94,8 @@ static void print_row(FILE *out, const struct view *view, const struct result_ro
     text_cell(out, view_side(row), false);
     text_cell(out, result_lock(row), false);
     text_cell(out, mark_of(row), false);
-    text_cell(out, is_violated ? property_name(headline->property) : "", false);
-    text_cell(out, is_violated ? cause_name(headline->cause) : "", false);
+    text_cell(out, violated ? property_name(violated->property) : "", false);
+    text_cell(out, violated ? cause_name(violated->cause) : "", false);
     text_cell(out, view_standing_words(standing), standing == STANDING_UNEXPECTED);
     fputc('\n', out);
     free(scenario);

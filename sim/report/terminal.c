@@ -90,19 +90,18 @@ static void print_not_applicable(const struct terminal *terminal, const struct r
     free(words);
 }
 
-/* The property and its cause, in columns of so many characters. */
-static void print_what(const struct terminal *terminal, const struct result_property *headline,
-                       bool is_violated, int property_columns, int cause_columns)
+/* The property (NULL: none) and its cause, in columns of so many characters. */
+static void print_what(const struct terminal *terminal, const struct result_property *violated,
+                       int property_columns, int cause_columns)
 {
-    terminal_cell(terminal, NULL, is_violated ? property_name(headline->property) : "",
+    terminal_cell(terminal, NULL, violated ? property_name(violated->property) : "",
                   property_columns);
-    terminal_cell(terminal, NULL, is_violated ? cause_name(headline->cause) : "", cause_columns);
+    terminal_cell(terminal, NULL, violated ? cause_name(violated->cause) : "", cause_columns);
 }
 
 static void print_row(const struct terminal *terminal, const struct result_row *row)
 {
-    const struct result_property *headline = view_headline(row);
-    bool is_violated = row->verdict == VERDICT_VIOLATED && headline;
+    const struct result_property *violated = view_violation(row);
     enum standing standing = result_standing(row);
     fputs("  ", terminal->out);
     terminal_cell(terminal, dim, view_side(row), 7);
@@ -114,16 +113,16 @@ static void print_row(const struct terminal *terminal, const struct result_row *
     bool fits = terminal->scheme_columns + BESIDE_SCHEME <= terminal->columns;
     /* What stands last in its line has no blanks behind it. */
     const char *words = view_standing_words(standing);
-    const bool has_what = fits && is_violated;
+    const bool has_what = fits && violated;
     terminal_cell(terminal, terminal_colour(row), view_verdict(row),
                   has_what || *words ? VERDICT_COLUMNS : 0);
     if (has_what || (fits && *words))
-        print_what(terminal, headline, is_violated, PROPERTY_COLUMNS, *words ? CAUSE_COLUMNS : 0);
+        print_what(terminal, violated, PROPERTY_COLUMNS, *words ? CAUSE_COLUMNS : 0);
     terminal_cell(terminal, colour_of_standing(standing), words, 0);
     fputc('\n', terminal->out);
-    if (!fits && is_violated) {
+    if (!fits && violated) {
         fprintf(terminal->out, "%9s", "");
-        print_what(terminal, headline, true, PROPERTY_COLUMNS, 0);
+        print_what(terminal, violated, PROPERTY_COLUMNS, 0);
         fputc('\n', terminal->out);
     }
 }
@@ -159,6 +158,15 @@ static void print_scenarios(const struct terminal *terminal, const struct view *
     }
 }
 
+/* Of a stress run, at the end of its line. */
+static void print_outcome(const struct terminal *terminal, const struct result_row *row)
+{
+    const struct result_property *violated = view_violation(row);
+    terminal_cell(terminal, terminal_colour(row),
+                  violated ? cause_name(violated->cause) : view_verdict(row), 0);
+    fputc('\n', terminal->out);
+}
+
 static void print_figures(const struct terminal *terminal, const struct result_row *row)
 {
     const struct stress_figures *figures = row->stress;
@@ -171,11 +179,7 @@ static void print_figures(const struct terminal *terminal, const struct result_r
             figures->lost_updates);
     fprintf(terminal->out, " %9s %9s  ", units_print_duration(figures->latency_us.p50, p50),
             units_print_duration(figures->latency_us.p99, p99));
-    const struct result_property *headline = view_headline(row);
-    bool is_violated = headline && headline->verdict == VERDICT_VIOLATED;
-    terminal_cell(terminal, terminal_colour(row),
-                  is_violated ? cause_name(headline->cause) : view_verdict(row), 0);
-    fputc('\n', terminal->out);
+    print_outcome(terminal, row);
 }
 
 static void print_faults(const struct terminal *terminal, const struct result_row *row,
@@ -202,14 +206,10 @@ static void print_stress_narrow(const struct terminal *terminal, const struct vi
         const struct result_row *row = view->rows[i];
         const struct stress_figures *figures = row->stress;
         char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX];
-        const struct result_property *headline = view_headline(row);
-        bool is_violated = headline && headline->verdict == VERDICT_VIOLATED;
         fputs(i ? "\n" : "", terminal->out);
         terminal_cell(terminal, bold, result_lock(row), 0);
         fputs(": ", terminal->out);
-        terminal_cell(terminal, terminal_colour(row),
-                      is_violated ? cause_name(headline->cause) : view_verdict(row), 0);
-        fputc('\n', terminal->out);
+        print_outcome(terminal, row);
         char *words = memory_format(
             "%" PRId64 " operations, %" PRId64 " grants, %" PRId64 " overruns, %" PRId64
             " foreign releases, %" PRId64 " lost updates; an acquire takes %s (p50) to %s (p99)",

@@ -10,14 +10,14 @@
 
 int64_t report_first_index(const struct result_row *row)
 {
-    const struct result_property *headline = view_headline(row);
-    return headline && row->verdict == VERDICT_VIOLATED ? headline->first_index : -1;
+    const struct result_property *violated = view_violation(row);
+    return violated ? violated->first_index : -1;
 }
 
 static bool is_chosen(const struct result_row *row, const struct timeline_choice *choice)
 {
-    const struct result_property *headline = view_headline(row);
-    return row->verdict == VERDICT_VIOLATED && headline && result_history(row, headline) &&
+    const struct result_property *violated = view_violation(row);
+    return violated && result_history(row, violated) &&
            (!choice->scenario || !strcmp(choice->scenario, row->subject)) &&
            (!choice->scheme || !strcmp(choice->scheme, result_lock(row)));
 }
@@ -27,18 +27,18 @@ static enum fail print_chosen(FILE *out, const struct result_row *row,
                               const struct timeline_choice *choice, enum charset charset,
                               struct failure *failure)
 {
-    const struct result_property *headline = view_headline(row);
+    const struct result_property *violated = view_violation(row);
     struct view_names names = view_names(row);
     char *path = memory_format("%s/%s", row->folder ? row->folder : choice->run_folder,
-                               result_history(row, headline));
-    char *words = row->search ? view_property_words(headline) : view_row_words(row);
+                               result_history(row, violated));
+    char *words = row->search ? view_property_words(violated) : view_row_words(row);
     text_format(out, TEXT_PLAIN, "\n%s, %s\n\n", names.first, names.second);
     enum fail fail = report_timeline(out, path, report_first_index(row), charset, failure);
     if (!fail) {
         fputc('\n', out);
         text_print_wrapped(out, words, 2, text_room(out) - 2);
-        for (int i = 0; i < headline->witness_lines; i++)
-            text_print_wrapped(out, headline->witness[i], 4, text_room(out) - 4);
+        for (int i = 0; i < violated->witness_lines; i++)
+            text_print_wrapped(out, violated->witness[i], 4, text_room(out) - 4);
     }
     free(words);
     free(path);

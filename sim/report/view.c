@@ -102,15 +102,30 @@ static int severity(const struct result_row *row, const struct result_property *
     return grave + severity_of_cause(property);
 }
 
-const struct result_property *view_headline(const struct result_row *row)
+/* Of those with that verdict; -1: of all. */
+static const struct result_property *gravest(const struct result_row *row, int verdict)
 {
     const struct result_property *worst = NULL;
-    if (row->search)
-        return result_cell_headline(row);
-    for (int i = 0; i < row->properties_count; i++)
-        if (!worst || severity(row, &row->properties[i]) > severity(row, worst))
-            worst = &row->properties[i];
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct result_property *property = &row->properties[i];
+        if ((verdict < 0 || (int)property->verdict == verdict) &&
+            (!worst || severity(row, property) > severity(row, worst)))
+            worst = property;
+    }
     return worst;
+}
+
+const struct result_property *view_headline(const struct result_row *row)
+{
+    return row->search ? result_cell_headline(row) : gravest(row, -1);
+}
+
+const struct result_property *view_violation(const struct result_row *row)
+{
+    const struct result_property *headline = view_headline(row);
+    if (row->verdict != VERDICT_VIOLATED || !headline)
+        return NULL;
+    return row->search ? headline : gravest(row, VERDICT_VIOLATED);
 }
 
 const char *view_side(const struct result_row *row)

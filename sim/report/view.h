@@ -31,6 +31,10 @@ int view_first(const struct view *view, enum result_kind kind);
  * those with the row's verdict. NULL: the row has none. */
 const struct result_property *view_headline(const struct result_row *row);
 
+/* The gravest that is violated, which the word "violated" is of; NULL: none is. Not the headline,
+ * where that one holds and ought not to. */
+const struct result_property *view_violation(const struct result_row *row);
+
 /* "naive", "safe", or "-" where nobody said which. */
 const char *view_side(const struct result_row *row);
 
