@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, stat_of
+from conftest import BUILD, PATIENCE_S, ROOT, stat_of
 from falsealarm import ALLOWED, PROFILES, blamed_on_schemes, blames, burners, runs, safe_schemes
 
 CAUSES = blamed_on_schemes()
@@ -68,19 +68,16 @@ def test_burners_end_with_the_script():
 
 
 def test_a_run_that_blames_fails_with_its_history_kept(tmp_path):
-    """The program is wrapped: what is safe is exchanged for a naive scheme that is told as safe, and every
-    grant outlives its lease: its release takes another's."""
-    wrapper = tmp_path / "picklock"
-    wrapper.write_text(f'#!/bin/sh\n[ "$1" != stress ] || {{ shift 3; exec "{PICKLOCK}" stress --scheme set-nx-ex-del "$@" '
-                       f'--pause-after-grant 100% --pause-time 1300ms --lease 1s --clients 5 --duration 6s; }}\nexec "{PICKLOCK}" "$@"\n')
-    wrapper.chmod(0o755)
+    """A naive scheme is told as safe, and every grant outlives its lease: its release takes another's."""
+    words = ["--no-faults", "--pause-after-grant", "100%", "--pause-time", "1300ms", "--lease", "1s", "--clients", "5", "--duration", "6s", "--history"]
     code = ("import falsealarm, json\n"
             "falsealarm.ALLOWED['set-nx-ex-del'] = {}\n"
             "falsealarm.safe_schemes = lambda: ['set-nx-ex-del']\n"
+            f"falsealarm.stress_words = lambda scheme, profile, dice: ['stress', '--scheme', scheme, *{words}]\n"
             "raise SystemExit(falsealarm.main())")
     done = subprocess.run([sys.executable, "-c", code, "--verdicts", "1", "--burners", "0", "--jobs", "1", "--profile", "pause",
                            "--keep", tmp_path / "kept"], cwd=ROOT / "harness", text=True, capture_output=True,
-                          timeout=PATIENCE_S, env={**os.environ, "BUILD": str(tmp_path)})
+                          timeout=PATIENCE_S, env={**os.environ, "BUILD": str(BUILD)})
     assert done.returncode == 1 and "BLAMED: set-nx-ex-del (stress, pause)" in done.stdout, done
     assert "picklock stress --scheme set-nx-ex-del" in done.stdout and "--seed" in done.stdout
     assert list((tmp_path / "kept").glob("1-set-nx-ex-del-*/histories/*.jsonl")), done
