@@ -40,6 +40,7 @@ DIRECTLY = ["redis-benchmark", "stress --direct"]  # without a relay
 USUAL = {"--think": "1us", "--lease": f"{LEASE_MS}ms", "--timeout": "10s"}
 NOBODY_ASKS = {**USUAL, "--no-faults": None, "--think": "3600s"}
 STRESS = {"usual faults": USUAL, "usual faults, short": {**USUAL, "--lease": f"{SHORT_LEASE_MS}ms"},
+          "short, unix sockets": {**USUAL, "--lease": f"{SHORT_LEASE_MS}ms", "--unix-sockets": None},
           "without faults": {**USUAL, "--no-faults": None}, "stress --direct": {**USUAL, "--direct": None, "--no-faults": None}}
 CLOCK_HZ = os.sysconf("SC_CLK_TCK")
 HAPROXY = """global

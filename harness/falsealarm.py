@@ -47,12 +47,13 @@ PROFILES = {
     "many-locks": ["--delay", "5%", "--pause", "3%", "--locks", "500", "--hold", "exponential:5ms", "--think", "1ms..20ms"],
     "healed": ["--crash", "1%", "--delay-past-lease", "1%", "--heal", "7s"],
     "one-at-a-time": ["--real-time", "--delay", "5%", "--pause", "3%"],
+    "unix-sockets": ["--unix-sockets", "--delay", "5%", "--pause", "3%", "--crash", "1%"],
     "direct": ["--direct", "--no-faults", "--pause", "3%", "--crash", "1%", "--pause-after-grant", "2%"],
     "default": [],
     "all": ["--pause", "3%", "--delay", "5%", "--lose-reply", "1%", "--lose-request", "1%", "--crash", "1%"],
 }
 # A stall, or a client that dies in one, can come while its timer should ring.
-STALLS = {"pause", "after-grant", "in-release", "many-locks", "healed", "one-at-a-time", "server-drift", "direct", "default", "all"}
+STALLS = {"pause", "after-grant", "in-release", "many-locks", "healed", "one-at-a-time", "server-drift", "direct", "unix-sockets", "default", "all"}
 UNANSWERED = set(PROFILES)  # a busy machine is enough for an answer that comes too late to be waited for
 
 NO_VALIDITY = "it looks at no clock when the answer comes: a grant that is told behind its own lease is believed"

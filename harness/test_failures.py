@@ -58,23 +58,32 @@ def test_stress_with_a_quorum_does_not_apply_to_one_server(picklock):
 
 
 @pytest.mark.parametrize("words", ["--delay 1%", "--lose-reply 1%", "--lose-request 1%", "--silence 1%", "--refuse 1%",
-                                   "--delay-past-lease 1%", "--real-time", "--redis redis://127.0.0.1:1", "--worker true"])
+                                   "--delay-past-lease 1%", "--real-time", "--redis redis://127.0.0.1:1", "--worker true",
+                                   "--unix-sockets"])
 def test_what_wants_the_proxy_is_refused_by_name_without_it(words):
     ran = run("stress", "--direct", *words.split())
     assert ran.status == 64 and words.split()[0] in ran.err and "--direct" in ran.err, ran
 
 
-def test_keys_and_connections_go_without_the_proxy_too(tmp_path):
-    ran = run("stress", "--direct", "--scheme", "set-nx-px-cad", "--clients", "60", "--duration", "1s", "--no-faults", "--flush-all", "1%",
+@pytest.mark.parametrize("words", ["--refuse 1%", "--worker true"])
+def test_what_wants_tcp_is_refused_by_name_over_unix_sockets(words):
+    ran = run("stress", "--unix-sockets", *words.split())
+    assert ran.status == 64 and words.split()[0] in ran.err and "--unix-sockets" in ran.err, ran
+
+
+@pytest.mark.parametrize("way", ["--direct", "--unix-sockets"])
+def test_keys_and_connections_go_however_clients_are_connected(tmp_path, way):
+    ran = run("stress", way, "--scheme", "set-nx-px-cad", "--clients", "60", "--duration", "500ms", "--no-faults", "--flush-all", "1%",
               "--client-kill", "1%", "--history", "--out", tmp_path)
     [history] = (tmp_path / "latest" / "histories").glob("*.jsonl")
     text = history.read_text()
     assert ran.status in (0, 1) and '"fault":"flush-all"' in text and '"fault":"client-kill"' in text, ran
 
 
-def test_a_run_without_the_proxy_says_so(tmp_path):
-    ran = run("stress", "--direct", "--scheme", "set-nx-px-cad", "--clients", "5", "--duration", "300ms", "--no-faults", "--out", tmp_path)
-    assert ran.status in (0, 2) and "directly, without the proxy" in " ".join(ran.out.split()), ran
+@pytest.mark.parametrize("way, says", [("--direct", "directly, without the proxy"), ("--unix-sockets", "by unix sockets, not over TCP")])
+def test_a_run_says_how_clients_were_connected(tmp_path, way, says):
+    ran = run("stress", way, "--scheme", "set-nx-px-cad", "--clients", "5", "--duration", "150ms", "--no-faults", "--out", tmp_path)
+    assert ran.status in (0, 2) and says in " ".join(ran.out.split()), ran
 
 
 def test_stress_says_where_order_costs_concurrency(picklock):

@@ -27,7 +27,7 @@ struct options {
     const char *scheme, *shard, *duration;
     struct run_choices choices;
     int64_t clients, locks, servers, seed, piece_mb;
-    int no_faults, keep_history, until_violation, is_direct, is_cluster;
+    int no_faults, keep_history, until_violation, is_direct, is_near, is_cluster;
     struct output output;
 };
 
@@ -59,6 +59,7 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--delay-past-lease", options->stress.delay_past_lease_ppm},
                   {"--redis", options->choices.redis},
                   {"--direct", options->is_direct},
+                  {"--unix-sockets", options->is_near},
                   {"--cluster", options->is_cluster},
                   {"--shard", options->shard}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -92,6 +93,7 @@ static enum fail check_direct(struct options *options, struct failure *failure)
                   {"--lose-reply", is_said(stress->lose_reply_ppm)},
                   {"--lose-request", is_said(stress->lose_request_ppm)},
                   {"--delay-past-lease", stress->delay_past_lease_ppm},
+                  {"--unix-sockets", options->is_near},
                   {"--redis", options->choices.redis},
                   {"--real-time", options->choices.real_time}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -179,6 +181,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         OPTION_RATE("--server-drift", &stress->server_drift_ppm),
         OPTION_FLAG("--no-faults", &options->no_faults),
         OPTION_FLAG("--direct", &options->is_direct),
+        OPTION_FLAG("--unix-sockets", &options->is_near),
         OPTION_FLAG("--cluster", &options->is_cluster),
         OPTION_FLAG("--real-time", &options->choices.real_time),
         OPTION_DURATION("--timeout", &stress->timeout_us, 1000, HOUR_US),
@@ -199,6 +202,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
     if (operands)
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
     stress->until_violation = options->until_violation;
+    stress->is_near = options->is_near;
     if (options->duration && read_duration(options, failure))
         return FAIL_INPUT;
     if (options->choices.worker && check_worker(options, failure))
@@ -207,6 +211,8 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return FAIL_INPUT;
     if (options->is_cluster && check_cluster(options, failure))
         return FAIL_INPUT;
+    if (options->is_near && stress->refuse_ppm) /* only a port can refuse */
+        return failure_set(failure, FAIL_INPUT, "--refuse does not go with --unix-sockets");
     if (options->piece_mb && !options->keep_history)
         return failure_set(failure, FAIL_INPUT, "--history-rotate goes with --history");
     return output_check(&options->output, NULL,

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- the end of a connection --- */
 
@@ -322,13 +323,32 @@ static void join_directly(struct connection *connection)
         read_order_join(connection->endpoint->order, connection);
 }
 
+/* near_end: the proxy's end, where it is had at once; else -1. */
+static redisAsyncContext *dial(const struct endpoint *endpoint, int *near_end)
+{
+    *near_end = -1;
+    if (endpoint->direct_port)
+        return redisAsyncConnect("127.0.0.1", endpoint->direct_port);
+    if (endpoint->near)
+        return near_link_connect(endpoint->near, near_end);
+    return redisAsyncConnect("127.0.0.1", proxy_port(endpoint->proxy));
+}
+
+/* The proxy learns whose that end is. */
+static void join_near(struct connection *connection, int near_end)
+{
+    struct endpoint *endpoint = connection->endpoint;
+    endpoint->coming = connection;
+    proxy_take_client(endpoint->proxy, near_end);
+    endpoint->coming = NULL;
+}
+
 enum fail connection_new(struct connection **made, struct endpoint *endpoint, void *owner,
                          struct failure *failure)
 {
-    const int port = endpoint->direct_port ? endpoint->direct_port : proxy_port(endpoint->proxy);
-    redisAsyncContext *async = redisAsyncConnect("127.0.0.1", port);
+    int error = 0, near_end;
+    redisAsyncContext *async = dial(endpoint, &near_end);
     struct connection *connection = memory_new(1, sizeof *connection);
-    int error = 0;
     if (async && !async->err)
         error = uv_poll_init(endpoint->loop, &connection->poll, async->c.fd);
     if (!async || async->err || error < 0) {
@@ -337,6 +357,8 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
                       : no_connection(async, endpoint, failure);
         if (async)
             redisAsyncFree(async);
+        if (near_end >= 0)
+            (void)close(near_end);
         free(connection);
         return fail;
     }
@@ -345,11 +367,11 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
     connection->async = async;
     connection->poll.data = connection;
     connection->poll_is_open = true;
-    connection->port = own_port(async->c.fd);
+    connection->port = near_end < 0 ? own_port(async->c.fd) : 0;
     endpoint->connections++;
     if (endpoint->direct_port)
         join_directly(connection);
-    else
+    else if (near_end < 0)
         endpoint->by_port[connection->port] = connection;
     async->data = async->ev.data = connection;
     async->ev.addRead = add_read;
@@ -358,6 +380,8 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
     async->ev.delWrite = remove_write;
     async->ev.cleanup = clean_up;
     (void)redisAsyncSetConnectCallback(async, connected);
+    if (near_end >= 0)
+        join_near(connection, near_end);
     if (endpoint->login)
         greet(connection, endpoint->login);
     *made = connection;

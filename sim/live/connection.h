@@ -12,6 +12,7 @@
 #ifndef PICKLOCK_LIVE_CONNECTION_H
 #define PICKLOCK_LIVE_CONNECTION_H
 
+#include "live/near_link.h"
 #include "live/read_follower.h"
 #include "live/url.h"
 #include "proxy/proxy.h"
@@ -82,8 +83,10 @@ struct endpoint {
     const struct url *login; /* NULL: none */
     int expiry_s;            /* of what locks guard, on somebody else's server; 0: none */
     struct proxy *proxy;
-    struct connection **by_port; /* of the client's end */
-    redisReader *reader;         /* of replies at the proxy; NULL: none yet */
+    struct connection **by_port;  /* of the client's end */
+    const struct near_link *near; /* clients connect to the proxy so; NULL: over TCP */
+    struct connection *coming;    /* it is being connected so; else NULL */
+    redisReader *reader;          /* of replies at the proxy; NULL: none yet */
     int direct_port; /* clients connect to the server there, without the proxy; 0: through it */
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */

@@ -85,7 +85,7 @@ static redisReply *parse(struct endpoint *endpoint, const char *bytes, size_t le
 static void hook_opened(void *context, struct proxy_link *link, int peer_port, void **link_owner)
 {
     struct endpoint *endpoint = context;
-    struct connection *connection = endpoint->by_port[peer_port];
+    struct connection *connection = peer_port ? endpoint->by_port[peer_port] : endpoint->coming;
     if (!connection || connection->is_opened || connection->is_cut || !connection->async)
         return;
     connection->is_opened = true;

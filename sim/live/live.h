@@ -105,6 +105,7 @@ struct stress_options {
     void (*progress)(void *context, const struct stress_progress *progress);
     void *progress_context;
     bool is_cluster;      /* servers: the masters of a Redis Cluster, and one server to clients */
+    bool is_near;         /* clients connect to the proxy by unix sockets (near_link.h) */
     bool is_direct;       /* without the proxy: no rate of a fault that is the network's */
     bool until_violation; /* the run may end behind the first that counts as a failure */
     /* Has enough been seen, so that the run may end? Asked ten times a second (may be NULL). */

@@ -32,6 +32,17 @@ enum fail load_order_go_direct(const struct stress *stress, struct failure *fail
     return FAIL_NONE;
 }
 
+enum fail load_order_go_near(struct stress *stress, struct failure *failure)
+{
+    if (!stress->options->is_near)
+        return FAIL_NONE;
+    if (near_link_open(&stress->near, stress->live->servers.folder.path, failure))
+        return failure->code;
+    for (int i = 0; i < stress->options->servers; i++)
+        stress->live->endpoints[i].near = &stress->near;
+    return FAIL_NONE;
+}
+
 void load_order_follow(struct stress *stress)
 {
     const struct servers *servers = &stress->live->servers;
@@ -62,9 +73,11 @@ void load_order_drop(struct stress *stress)
 {
     for (int i = 0; i < stress->options->servers; i++) {
         stress->live->endpoints[i].direct_port = 0;
+        stress->live->endpoints[i].near = NULL;
         read_order_free(stress->live->endpoints[i].order);
         stress->live->endpoints[i].order = NULL;
     }
+    near_link_shut(&stress->near);
 }
 
 void load_order_leave(struct stress *stress, int server)

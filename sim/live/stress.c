@@ -315,7 +315,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (options->scheme->needs_replica && servers_has_replica(&stress->live->servers, failure))
         return failure->code;
     load_order_follow(stress);
-    if (load_order_go_direct(stress, failure))
+    if (load_order_go_direct(stress, failure) || load_order_go_near(stress, failure))
         return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
                                .clients = options->clients,
@@ -436,7 +436,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
                       struct stress_outcome *outcome, struct failure *failure)
 {
     struct failure local, *why = failure ? failure : &local;
-    struct stress stress = {.live = live, .options = options};
+    struct stress stress = {.live = live, .options = options, .near.listener = -1};
     assert(options->clients > 0 && options->locks > 0 && options->servers > 0);
     memset(outcome, 0, sizeof *outcome);
     enum fail fail = prepare(&stress, why);

@@ -134,6 +134,7 @@ struct stress {
     struct live *live;
     const struct stress_options *options;
     struct run run; /* what tokens are drawn by */
+    struct near_link near;
     int64_t began_us;
     int64_t events;
     struct timers timers;
@@ -245,6 +246,8 @@ enum fail load_order_go_direct(const struct stress *stress, struct failure *fail
 /* All clients have been answered: then each was seen to be read from. FAIL_UNAVAILABLE: which
  * server's order is not known. */
 enum fail load_order_prove(const struct stress *stress, struct failure *failure);
+/* Where the options say so, connections go to the proxy by unix sockets from here on. */
+enum fail load_order_go_near(struct stress *stress, struct failure *failure);
 /* All connections have gone. */
 void load_order_drop(struct stress *stress);
 

@@ -147,7 +147,7 @@ enum fail proxy_answer_dials(struct proxy *proxy, struct failure *failure)
     for (int i = 0; i < count && !fail; i++) {
         const int made = open_with(port, ports[i]);
         if (made >= 0)
-            link_new(proxy, made);
+            link_new(proxy, made, SOCKET_OF_LISTENER);
         else if (errno != ECONNREFUSED && errno != ECONNRESET)
             fail = failure_set(failure, FAIL_UNKNOWN,
                                "a dial that was held cannot be "

@@ -184,7 +184,8 @@ void side_close(struct side *side, enum leave how); /* LEAVE_RST: the peer sees 
 void link_side_closed(uv_handle_t *handle);
 void link_abandon(struct proxy_link *link); /* closes what an ended link still has open */
 /* Of a client that connects to the listener; or (not below 0) of that socket, which is taken. */
-void link_new(struct proxy *proxy, int socket);
+enum socket_kind { SOCKET_OF_LISTENER, SOCKET_UNIX };
+void link_new(struct proxy *proxy, int socket, enum socket_kind kind);
 /* Ends it: nothing passes any more; closed() and the farewell to both sides follow in the next turn
  * of the loop. */
 void link_over(struct proxy_link *link, enum leave client_leaves, enum leave server_leaves);

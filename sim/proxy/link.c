@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- the end --- */
 
@@ -247,23 +248,32 @@ static void insert(struct proxy *proxy, struct proxy_link *link)
     proxy->links_count++;
 }
 
-void link_new(struct proxy *proxy, int socket)
+static int open_client(struct proxy *proxy, struct side *client, int socket)
 {
+    if (socket < 0)
+        return uv_accept(&proxy->listener->socket.stream, &client->socket.stream);
+    const int error = client->is_unix ? uv_pipe_open(&client->socket.pipe, socket)
+                                      : uv_tcp_open(&client->socket.tcp, socket);
+    if (error < 0)
+        (void)close(socket);
+    return error;
+}
+
+void link_new(struct proxy *proxy, int socket, enum socket_kind kind)
+{
+    const bool is_unix = kind == SOCKET_UNIX || proxy->listener->is_unix;
     struct proxy_link *link = memory_new(1, sizeof *link);
     insert(proxy, link);
     pairing_init(&link->pairing);
     flow_init(&link->to_server, link, &link->client, &link->server, RESP_REQUESTS);
     flow_init(&link->to_client, link, &link->server, &link->client, RESP_REPLIES);
-    side_set_up(proxy, &link->client, proxy->listener->is_unix, &link->to_server);
+    side_set_up(proxy, &link->client, is_unix, &link->to_server);
     side_set_up(proxy, &link->server, !proxy->upstream.length, &link->to_client);
     int error = uv_timer_init(proxy->loop, &link->timer);
     assert(!error);
     link->timer.data = &link->to_server;
     link->handles = 3;
-    const int opened =
-        socket >= 0 ? uv_tcp_open(&link->client.socket.tcp, socket)
-                    : uv_accept(&proxy->listener->socket.stream, &link->client.socket.stream);
-    if (opened < 0) {
+    if (open_client(proxy, &link->client, socket) < 0) {
         link->is_over = link->is_told = true; /* nobody has heard of it yet */
         proxy_notice(proxy, NOTICE_NOT_ACCEPTED, NULL, "a client could not be accepted");
         link_abandon(link);

@@ -82,7 +82,12 @@ static void on_connection(uv_stream_t *listener, int status)
     if (status < 0)
         proxy_notice(proxy, NOTICE_NOT_ACCEPTED, NULL, "cannot accept: %s", uv_strerror(status));
     else
-        link_new(proxy, -1);
+        link_new(proxy, -1, SOCKET_OF_LISTENER);
+}
+
+void proxy_take_client(struct proxy *proxy, int socket)
+{
+    link_new(proxy, socket, SOCKET_UNIX);
 }
 
 static void free_if_closed(struct proxy *proxy);

@@ -127,6 +127,9 @@ uint64_t proxy_reads(const struct proxy *proxy);
 /* Any protocol may be spoken on links: one whose client does not begin as clients of Redis do, with
  * an array, is relayed unread. */
 void proxy_take_any_protocol(struct proxy *proxy);
+/* A link for the client at the other end of that unix socket (taken), as if it had connected, with
+ * no port: opened() comes before this returns. */
+void proxy_take_client(struct proxy *proxy, int socket);
 /* What upstreams with TLS are spoken to with: must be said before the first link to one. Keeps tls
  * until it is closed. */
 struct tls;

@@ -213,6 +213,9 @@ static const char direct[] =
     "Clients talked to the servers directly, without the proxy: no fault of the network could "
     "strike. The order of execution is the one in which the servers read.";
 
+static const char near_proxy[] = "Clients reached the proxy by unix sockets, not over TCP: the "
+                                 "same faults, at less CPU a command.";
+
 static void note_cluster(struct results *results, const struct stress_options *options,
                          const struct stress_outcome *outcome)
 {
@@ -236,6 +239,8 @@ static void note_how_it_ran(struct results *results, const struct stress_options
         note_cluster(results, options, outcome);
     if (options->is_direct)
         results_note(results, memory_text(direct));
+    if (options->is_near)
+        results_note(results, memory_text(near_proxy));
 }
 
 /* --- a run --- */

@@ -4,6 +4,9 @@
 
 #include "schemes/parts.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 /* A lease that no scheduling hiccup outlives, no faults: every section counts, to the last one. */
 static void nothing_is_lost_without_faults(void **state)
 {
@@ -36,20 +39,117 @@ static void replies_are_those_of_the_order(void **state)
     (void)state;
     static const char *const schemes_tried[] = {"set-nx-px-cad", "watch-multi-del", "fenced",
                                                 "multi-setnx-expire-del"};
-    for (size_t i = 0; i < sizeof schemes_tried / sizeof *schemes_tried; i++) {
-        struct stress_options options = options_of(schemes_tried[i]);
+    enum { SCHEMES = sizeof schemes_tried / sizeof *schemes_tried };
+    for (size_t i = 0; i < 2 * SCHEMES; i++) {
+        struct stress_options options = options_of(schemes_tried[i % SCHEMES]);
         struct stress_outcome outcome;
         struct model model;
         model_init(&model, 1000);
         summary.model = &model;
+        options.is_near = i >= SCHEMES;
         options.clients = 60;
         options.think = distribution_about(1);
         options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
         summary.until_sections = 50;
         runs(&options, &outcome);
         assert_true(summary.sections >= 50);
+        assert_false(outcome.was_one_at_a_time);
     }
 }
+
+/* --- unix sockets --- */
+
+enum { FIRST_EVENTS = 400 };
+
+/* The beginning of a history, without its times. */
+struct first_events {
+    struct event_sink behind;
+    int count;
+    struct {
+        int kind, fault, verb, op, result, reply;
+        int64_t value;
+    } of[FIRST_EVENTS];
+};
+
+static void see_beginning(void *context, const struct event *event)
+{
+    struct first_events *seen = context;
+    if (seen->count < FIRST_EVENTS) {
+        seen->of[seen->count].kind = (int)event->kind;
+        seen->of[seen->count].fault = (int)event->fault;
+        seen->of[seen->count].verb = (int)event->command.verb;
+        seen->of[seen->count].op = (int)event->op;
+        seen->of[seen->count].result = (int)event->result;
+        seen->of[seen->count].reply = (int)event->reply.kind;
+        seen->of[seen->count++].value = event->reply.value;
+    }
+    if (seen->count == FIRST_EVENTS)
+        summary.stop = 1;
+    seen->behind.take(seen->behind.context, event);
+}
+
+/* How a client reaches the proxy is in no event. */
+static void a_seed_has_one_history_over_tcp_and_unix_sockets(void **state)
+{
+    (void)state;
+    static struct first_events seen[2];
+    memset(seen, 0, sizeof seen);
+    for (int is_near = 0; is_near < 2; is_near++) {
+        struct stress_options options = options_of("set-nx-px-cad");
+        struct stress_outcome outcome;
+        seen[is_near].behind = options.sink;
+        options.sink = (struct event_sink){.take = see_beginning, .context = &seen[is_near]};
+        options.clients = 1;
+        options.is_near = is_near;
+        options.lease_us = options.timeout_us = 3600 * (int64_t)SECOND_US; /* none ends */
+        options.locks = 100; /* one whose release is lost is taken for ever */
+        options.pause_ppm = options.delay_ppm = 200000;
+        options.pause_us = options.delay_us = 100;
+        options.lose_request_ppm = options.lose_reply_ppm = 50000;
+        options.think = distribution_about(1);
+        options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
+        runs(&options, &outcome);
+        assert_true(outcome.struck[STRUCK_PAUSE] > 0 && outcome.struck[STRUCK_DELAY] > 0);
+        assert_true(outcome.struck[STRUCK_REQUEST] > 0 && outcome.struck[STRUCK_REPLY] > 0);
+    }
+    assert_int_equal(seen[0].count, FIRST_EVENTS);
+    assert_memory_equal(seen[0].of, seen[1].of, sizeof seen[0].of);
+}
+
+/* Each client's end is told from the others'. */
+static void both_ends_of_a_near_connection_are_had(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    char folder[] = "/tmp/picklock-near-XXXXXX", far_away[200] = {0}, got;
+    struct near_link link;
+    struct failure why;
+    redisAsyncContext *clients[COUNT];
+    int ends[COUNT];
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(near_link_open(&link, folder, &why), FAIL_NONE);
+    for (int i = 0; i < COUNT; i++) {
+        clients[i] = near_link_connect(&link, &ends[i]);
+        assert_true(clients[i] && !clients[i]->err && ends[i] >= 0);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const char sent = (char)('a' + i);
+        assert_int_equal(write(clients[i]->c.fd, &sent, 1), 1);
+        assert_int_equal(read(ends[i], &got, 1), 1);
+        assert_int_equal(got, sent);
+        redisAsyncFree(clients[i]);
+        (void)close(ends[i]);
+    }
+    near_link_shut(&link);
+    clients[0] = near_link_connect(&link, &ends[0]);
+    assert_true(clients[0]->err && ends[0] < 0);
+    redisAsyncFree(clients[0]);
+    memset(far_away, 'f', sizeof far_away - 1);
+    assert_int_equal(near_link_open(&link, far_away, &why), FAIL_UNAVAILABLE);
+    assert_int_equal(rmdir(folder), 0); /* nothing is left there */
+}
+
+/* --- without the proxy --- */
 
 /* The same without the proxy: what the server was seen to read is the order, and nothing is lost.
  */
@@ -135,12 +235,17 @@ static void every_fault_strikes_and_is_told(void **state)
     static const struct {
         const char *scheme;
         int servers, locks;
-    } rows[] = {{"set-nx-px-cad", 1, 1}, {"watchdog", 1, 3}, {"redlock", 3, 2}};
+        bool is_near;
+    } rows[] = {{"set-nx-px-cad", 1, 1, false},
+                {"watchdog", 1, 3, false},
+                {"redlock", 3, 2, false},
+                {"watchdog", 1, 1, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct stress_options options = options_of(rows[i].scheme);
         struct stress_outcome outcome;
         options.servers = rows[i].servers;
         options.locks = rows[i].locks;
+        options.is_near = rows[i].is_near;
         set_faults(&options);
         summary.until_struck = true;
         options.duration_us = 90 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
@@ -342,6 +447,8 @@ int main(void)
         cmocka_unit_test(draws_depend_on_nothing_else),
         cmocka_unit_test(nothing_is_lost_without_faults),
         cmocka_unit_test(replies_are_those_of_the_order),
+        cmocka_unit_test(a_seed_has_one_history_over_tcp_and_unix_sockets),
+        cmocka_unit_test(both_ends_of_a_near_connection_are_had),
         cmocka_unit_test(a_direct_run_knows_the_order),
         cmocka_unit_test(clients_faults_strike_a_direct_run),
         cmocka_unit_test(a_wait_is_answered_by_a_replica),
