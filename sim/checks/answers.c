@@ -181,6 +181,11 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
     switch (result_outcome(event->result)) {
     case OUTCOME_INFO:
         asker->acquire = ASKED_UNANSWERED;
+        /* What it was granted by then its library gives back, before it returns or behind that. */
+        if (event->result == RESULT_CANCELLED && asker->release == ASKED_NONE) {
+            asker->release = ASKED_UNANSWERED;
+            asker->release_us = asker->acquire_us;
+        }
         return ANSWERS_FIT;
     case OUTCOME_OK:
         if (asker->is_excused || is_late(engine, asker->acquire_us)) {

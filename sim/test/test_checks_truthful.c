@@ -76,7 +76,6 @@ static void a_release_or_a_late_set_leaves_as_much(void **state)
     }
 }
 
-/* A scheme that looks before it asks is refused by what it sees. */
 /* A's release is executed twice; the second one's answer is what A hears. */
 static struct story *told_by_the_second(const char *fault)
 {
@@ -238,6 +237,18 @@ static void what_was_entered_again_accuses_nobody_of_it_and_others_all_the_same(
             if (is_contradicted(rules, rows[i].told) != (!may_be || rows[i].contradicts))
                 fail_msg("%d %s", may_be, rows[i].told);
         }
+}
+
+/* What it was granted it gives back by itself, once. */
+static void an_acquire_that_was_cancelled_gives_back_what_it_had(void **state)
+{
+    static const struct answers_rules rules = {.releases_former = true};
+    (void)state;
+#define TOLD "A1 acquire; B1 acquire; B1 refused; "
+    assert_false(is_contradicted(rules, TOLD "A1 cancelled; B2 acquire; B2 granted"));
+    assert_true(is_contradicted(rules, TOLD "A1 failed; B2 acquire; B2 granted"));
+    assert_true(is_contradicted(rules, TOLD
+                                "A1 cancelled; B2 acquire; B2 granted; C1 acquire; C1 granted"));
 }
 
 /* A "refused" of a recorded run that was turned into "granted": A is dead, or has released when B
@@ -472,6 +483,7 @@ int main(void)
         cmocka_unit_test(who_enters_its_lock_again_is_told_no_untruth),
         cmocka_unit_test(what_is_not_known_of_a_lock_that_was_entered_again_ends),
         cmocka_unit_test(what_was_entered_again_accuses_nobody_of_it_and_others_all_the_same),
+        cmocka_unit_test(an_acquire_that_was_cancelled_gives_back_what_it_had),
         cmocka_unit_test(granted_by_no_server_is_untrue),
         cmocka_unit_test(not_mine_of_what_its_own_library_sent_again_is_untrue),
         cmocka_unit_test(not_mine_of_a_key_that_a_fast_clock_has_taken_is_true),
