@@ -11,7 +11,7 @@ import subprocess
 import jsonschema
 import pytest
 from conftest import PICKLOCK, ROOT, in_a_terminal
-from workers import PYTHON, REDIS_PY, needs_redis_py
+from workers import PYTHON, REDIS_PY, example, needs_redis_py
 
 SCENARIO = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
 BLAMELESS = ROOT / "scenarios" / "crash-without-expiry.yaml"  # in which the naive lock holds
@@ -111,6 +111,26 @@ def test_the_verdict_says_how_many_scenarios_were_played(picklock, worker, tmp_p
     assert ran.status == 1 and f"Verdict: my lock.py fails: unlock-bug. {said} The report says which." in flat(ran.out), ran
     page = html.unescape((out / "latest" / "index.html").read_text())
     assert said in page and "no read came to stall after" in page
+
+
+@pytest.mark.parametrize("faults, played", [("none", {"hand-over", "expired"}), ("none,stall", {"hand-over", "expired", "gap"}),
+                                            ("failover+crash", {"hand-over", "expired", "promoted"})])
+def test_scenarios_strike_by_no_fault_that_is_not_named(picklock, tmp_path, faults, played):
+    """A pause counts where time passes meanwhile. A scenario that is named is played, whatever it strikes by."""
+    steps = {"hand-over": "", "expired": "\n  - lease expires", "gap": ", stalls before the set\n  - time passes 10ms\n  - A goes on",
+             "promoted": "\n  - server 1's replica is cut off\n  - server 1 fails over", "kill": "\n  - server 1 ends all connections"}
+    for name, more in steps.items():
+        replica = "\nservers: 1\nreplica: yes" if name == "promoted" else ""
+        text = f"name: {name}\nsource: ours\nlease: 10s\nclients: [A, B]{replica}\nsteps:\n  - A acquires{more}\n  - B acquires\nexpect:\n"
+        (tmp_path / "scenarios").mkdir(exist_ok=True)
+        (tmp_path / "scenarios" / f"{name}.yaml").write_text(f"{text}  fenced: {{ mutual-exclusion: holds }}\n")
+    command, path = example(PYTHON, "careful_lock.py"), tmp_path / "results.json"
+    for more, expected in (([], played), (["scenarios/kill.yaml"], {"kill"})):
+        ran = picklock("test", command, *more, "--fault", faults, *SMALL, "--json", path, "--out", tmp_path / "out", cwd=tmp_path)
+        runs = [row for row in json.loads(path.read_text())["results"] if row["kind"] == "run"]
+        assert {row["scenario"] for row in runs if row["verdict"] != "not_applicable"} == expected, ran
+        others = {row["scenario"]: row["not_applicable"] for row in runs if row["verdict"] == "not_applicable"}
+        assert all(reason.startswith("it strikes by ") and reason.endswith(", which --fault does not name") for reason in others.values()), ran
 
 
 def test_a_folder_that_can_not_be_made_is_told_before_its_worker_is_begun(picklock, worker, tmp_path):

@@ -175,6 +175,59 @@ static int has_question(const struct runner *runner, const struct scenario *scen
            (scenario_expects(scenario, scheme) || runner->fail_on || scheme_is_plugin(scheme));
 }
 
+/* Is one of these named? */
+static bool is_named(const char *faults, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = faults; at; at = strpbrk(at, ",+"), at += at != NULL)
+        if (!strncmp(at, name, length) && (!at[length] || strchr(",+", at[length])))
+            return true;
+    return false;
+}
+
+/* Faults that come to the same for whoever asks for one: a pause keeps what would be late. */
+static bool is_asked_for(const char *faults, enum fault fault)
+{
+    static const struct {
+        enum fault fault, same;
+    } rows[] = {{FAULT_STALL, FAULT_LATE_REQUEST},
+                {FAULT_STALL, FAULT_LATE_REPLY},
+                {FAULT_CUT_REPLICA, FAULT_FAILOVER},
+                {FAULT_SENTINEL, FAULT_FAILOVER},
+                {FAULT_STOPPED_SERVER, FAULT_SILENT_SERVER}};
+    bool is = is_named(faults, fault_name(fault));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        is |= rows[i].fault == fault && is_named(faults, fault_name(rows[i].same));
+    return is;
+}
+
+/* Whose messages stand still (bit a client) behind the step. */
+static unsigned stalled_behind(const struct step *step, unsigned stalled)
+{
+    if (step->client < 0)
+        return stalled;
+    const unsigned bit = 1u << step->client;
+    return step->stall == STALL_NONE ? stalled & ~bit : stalled | bit;
+}
+
+/* The first fault that nobody asked for, or FAULT_NONE. */
+static enum fault strikes_else(const struct scenario *scenario, const char *faults)
+{
+    unsigned stalled = 0;
+    if (!faults)
+        return FAULT_NONE;
+    for (int i = 0; i < scenario->steps_count; i++) {
+        const struct step *step = &scenario->steps[i];
+        const bool passes = step->kind == STEP_TIME_PASSES || step->kind == STEP_EXPIRES;
+        const enum fault fault = stalled && passes ? FAULT_STALL : step_strikes(step);
+        if (fault != FAULT_NONE && !is_asked_for(faults, fault))
+            return fault;
+        stalled = stalled_behind(step, stalled);
+    }
+    return scenario->same_token && !is_asked_for(faults, FAULT_SAME_TOKEN) ? FAULT_SAME_TOKEN
+                                                                           : FAULT_NONE;
+}
+
 /* A run of the list. */
 struct planned {
     const struct scenario *scenario;
@@ -223,6 +276,7 @@ static enum fail count_one(struct plan *plan, const struct planned *planned,
     (void)failure;
     struct failure why;
     bool applies = has_question(plan->runs->runner, planned->scenario, planned->scheme) &&
+                   strikes_else(planned->scenario, plan->runs->faults) == FAULT_NONE &&
                    !runner_suits(plan->runs->runner, planned->scenario, &why);
     plan->progress.left_out += !applies;
     plan->progress.runs += applies;
@@ -241,6 +295,14 @@ static enum fail run_one(struct plan *plan, const struct planned *planned, struc
                     planned->scheme ? "the scenario does not speak about it"
                                     : "no such scheme is loaded: --scheme FILE.so does",
                     plan->results);
+        return FAIL_NONE;
+    }
+    const enum fault other = strikes_else(scenario, plan->runs->faults);
+    if (other != FAULT_NONE) {
+        char *reason =
+            memory_format("it strikes by %s, which --fault does not name", fault_name(other));
+        runner_skip(scenario, planned->scheme, reason, plan->results);
+        free(reason);
         return FAIL_NONE;
     }
     if (!runner_suits(plan->runs->runner, scenario, &why))

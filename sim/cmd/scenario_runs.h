@@ -28,6 +28,9 @@ struct scenario_runs {
     const struct scenario_list *scenarios;
     const struct scheme_list *wanted; /* empty: those that each scenario speaks about */
     int64_t repeat;
+    /* Those of --fault ("none,crash+stall"; NULL: all): a scenario that strikes by another one does
+     * not apply. */
+    const char *faults;
 };
 
 /* Appends a row for each run that falls to the shard of results. A signal ends it early, which

@@ -89,8 +89,12 @@ static int say_unfit(const struct test_lock *test, const struct failure *failure
 
 static enum fail play(struct lock_test *it, struct failure *failure)
 {
-    const struct scenario_runs runs = {
-        .runner = &it->runner, .scenarios = &it->scenarios, .wanted = &it->wanted, .repeat = 1};
+    const struct scenario_runs runs = {.runner = &it->runner,
+                                       .scenarios = &it->scenarios,
+                                       .wanted = &it->wanted,
+                                       .repeat = 1,
+                                       .faults =
+                                           it->test->scenarios_count ? NULL : it->test->fault};
     enum fail fail = live_new(&it->runner.live, &it->live, failure);
     it->runner.folder = it->test->output.folder;
     if (!fail)

@@ -71,6 +71,29 @@ enum choice_kind step_choice(enum step_kind kind)
     return choices[kind];
 }
 
+enum fault step_strikes(const struct step *step)
+{
+    static const struct {
+        enum step_kind kind;
+        enum fault fault;
+    } rows[] = {{STEP_CRASHES, FAULT_CRASH},
+                {STEP_LOSES_REQUEST, FAULT_LOSE_REQUEST},
+                {STEP_LOSES_REPLY, FAULT_LOSE_REPLY},
+                {STEP_RESENDS, FAULT_RESEND},
+                {STEP_SENT_TWICE, FAULT_DUPLICATE},
+                {STEP_ANSWERS, FAULT_ANSWER_ERROR},
+                {STEP_ARRIVES_LATE, FAULT_LATE_REQUEST},
+                {STEP_CANNOT_REACH, FAULT_LOSE_REQUEST}};
+    const enum choice_kind choice = step_choice(step->kind);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == step->kind)
+            return rows[i].fault;
+    if (choice != CHOICE_COUNT && choice_fault(choice) != FAULT_NONE &&
+        fault_is_strike(choice_fault(choice)))
+        return choice_fault(choice);
+    return FAULT_NONE;
+}
+
 const char *step_print(const struct step *step, const char (*names)[64], char *text, size_t size)
 {
     assert((unsigned)step->kind < STEP_COUNT);

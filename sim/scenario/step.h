@@ -45,6 +45,10 @@ enum fail step_read(const char *text, const struct cast *cast, struct step *step
  * none. */
 enum choice_kind step_choice(enum step_kind kind);
 
+/* The fault that strikes with it; FAULT_NONE: none does. Who stalls is struck by none until time
+ * passes meanwhile. */
+enum fault step_strikes(const struct step *step);
+
 /* Prints the sentence, at most size bytes with the final 0; names: the clients'. Returns text. */
 const char *step_print(const struct step *step, const char (*names)[64], char *text, size_t size);
 
