@@ -107,7 +107,8 @@ def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path
 def test_the_verdict_says_how_many_scenarios_were_played(picklock, worker, tmp_path):
     out = tmp_path / "out"
     ran = picklock("test", worker(), SCENARIO, "scenarios/getset-race.yaml", "--fault", "none", *SMALL, "--out", out)
-    said = "1 of 2 scenarios was played; 1 does not apply: it needs what this lock does not do, or what a program cannot be told to do."
+    said = "1 of 2 scenarios was played; 1 does not apply: it needs what this lock does not do, what a program cannot be told to " \
+           "do, or a fault that --fault leaves out."
     assert ran.status == 1 and f"Verdict: my lock.py fails: unlock-bug. {said} The report says which." in flat(ran.out), ran
     page = html.unescape((out / "latest" / "index.html").read_text())
     assert said in page and "no read came to stall after" in page

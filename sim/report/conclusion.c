@@ -162,11 +162,12 @@ char *conclusion_played(const struct view *view)
     const int apart = counts.standing[STANDING_NOT_APPLICABLE], played = counts.rows - apart;
     if (!apart)
         return NULL;
-    return memory_format("%d of %d scenario%s %s played; %d %s not apply: %s what this lock does "
-                         "not do, or what a program cannot be told to do. The report says which.",
-                         played, counts.rows, units_plural(counts.rows),
-                         played == 1 ? "was" : "were", apart, apart == 1 ? "does" : "do",
-                         apart == 1 ? "it needs" : "they need");
+    return memory_format(
+        "%d of %d scenario%s %s played; %d %s not apply: %s what this lock does "
+        "not do, what a program cannot be told to do, or a fault that --fault leaves "
+        "out. The report says which.",
+        played, counts.rows, units_plural(counts.rows), played == 1 ? "was" : "were", apart,
+        apart == 1 ? "does" : "do", apart == 1 ? "it needs" : "they need");
 }
 
 char *conclusion_known(const struct conclusion *conclusion)
