@@ -73,10 +73,10 @@ def test_a_client_of_ours_goes_on_as_jepsens_thread_does(picklock, tmp_path):
 def lock_of(lease):
     """The lock that reports/README.md writes down for Porcupine, in Python: the state after that operation, or None."""
     def step(state, op):
-        owner, renewals = state
+        owner, renewal = state
         mine = owner is not None and op["attempt"] in (owner, None)
         if op["op"] == "expire":
-            return (None, 0) if mine and renewals == op["renewal"] else state
+            return (None, 0) if mine and renewal == op["renewal"] else state
         if op["op"] == "acquire":
             if owner is None:
                 return None if op["result"] == "refused" else (op["attempt"], 0)
@@ -85,7 +85,7 @@ def lock_of(lease):
             return None if op["result"] in ("released", "done") else state
         if op["result"] == "not-mine":
             return None
-        return (None, 0) if op["op"] == "release" else (owner, renewals + 1)
+        return (None, 0) if op["op"] == "release" else (owner, max(renewal, op["renewal"]))
     return step
 
 
@@ -123,6 +123,20 @@ def test_porcupine_comes_to_the_same(picklock, lease, is_one):
     assert linearizable(document) == is_one
     expiries = [op for op in document["operations"] if op["op"] == "expire"]
     assert len(expiries) == 2 and all(op["return"] is None for op in expiries)
+
+
+@pytest.mark.parametrize("answer, is_one", [("done", False), ("failed", True)])
+def test_a_renewal_without_an_answer_is_not_the_next_one(picklock, tmp_path, answer, is_one):
+    """The lease that the second one gave anew does not end with that of the first."""
+    told = [(0, 0, "acquire", "granted"), (0, 2, "extend", "failed"), (0, 5000, "extend", answer), (1, 12500, "acquire", "granted")]
+    lines = [event(0, time + at, kind, client=client, op=op, **({"result": result} if at else {}))
+             for client, time, op, result in told for at, kind in enumerate(("call", "return"))]
+    path = tmp_path / "a.jsonl"
+    path.write_text(head(names=["A", "B"], lease_us=10000) + "".join(re.sub('"i": ?0', f'"i": {number}', line) for number, line in enumerate(lines))
+                    + f'{{"end": {len(lines)}}}\n')
+    document = json.loads(picklock("convert", path, "--to", "porcupine").out)
+    assert linearizable(document) == is_one, document
+    assert picklock("check", path).status == (2 if is_one else 1)
 
 
 def in_us(time):

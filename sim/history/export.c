@@ -67,6 +67,7 @@ static void called(struct export *export, const struct event *event)
     client->attempt = event->attempt;
     client->call_us = event->time_us;
     client->call_ns = export_stamp_ns(export);
+    client->renewals += event->op == OP_EXTEND;
 }
 
 /* Where anybody may release: the hold of another one. */
@@ -77,14 +78,6 @@ static void end_others(struct export *export, int client)
             export->clients[i].is_holding &= i == client;
 }
 
-static void renewed(struct export_client *client)
-{
-    if (client->renewed != client->attempt)
-        client->renewals = 0;
-    client->renewed = client->attempt;
-    client->renewals++;
-}
-
 static void answered(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
@@ -93,8 +86,6 @@ static void answered(struct export *export, const struct event *event)
     client->is_open = false;
     client->return_ns = export_stamp_ns(export);
     client->retired += event->op != OP_ACCESS && outcome == OUTCOME_INFO;
-    if (event->op == OP_EXTEND && is_ok)
-        renewed(client);
     if (event->op == OP_RELEASE && is_ok && export->head->anybody_releases && !client->was_holding)
         end_others(export, event->client);
     if (event->op != OP_ACQUIRE)

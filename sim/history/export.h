@@ -18,9 +18,8 @@ struct export_client {
     int lock, attempt;
     int64_t call_us, held_us;
     int64_t call_ns, return_ns; /* export_stamp_ns() of the last ones */
-    int renewed;                /* an attempt, and how often it was renewed */
-    int64_t renewals;
-    int64_t retired; /* operations on its lock that ended without an answer */
+    int64_t renewals;           /* that it has called, answered or not */
+    int64_t retired;            /* operations on its lock that ended without an answer */
 };
 
 struct export

@@ -1,6 +1,7 @@
 /* export_porcupine.c - JSON for Porcupine: operations with their call and return (ns). A lease is
  * an operation of its own, "expire", which may come from the earliest end of the lease on, and has
- * an effect where that attempt still has the lock and was not renewed since. */
+ * an effect where that attempt still has the lock and was not renewed since: a renewal without an
+ * answer may never have been one, so each has a number of its own. */
 #include "history/export.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 static void begin(struct export *export)
 {
     fprintf(export->out,
-            "{\"schema\": \"picklock.porcupine/1\", \"clients\": %d, \"locks\": %d, "
+            "{\"schema\": \"picklock.porcupine/2\", \"clients\": %d, \"locks\": %d, "
             "\"lease\": %" PRId64 ", \"operations\": [",
             export->head->clients, export->head->locks, export->head->lease_us * 1000);
 }
@@ -54,14 +55,14 @@ static int64_t calls_ns(const struct export_client *who, enum result result)
 static void put_operation(struct export *export, int client, enum result result)
 {
     const struct export_client *who = &export->clients[client];
-    const int64_t renewals = who->renewed == who->attempt ? who->renewals : 0;
+    const int64_t renewal = who->op == OP_EXTEND ? who->renewals : 0;
     const bool may_begin = result == RESULT_NONE || result_outcome(result) == OUTCOME_OK;
     if (who->op == OP_ACCESS)
         return;
-    put(export, client, operation_name(who->op), renewals, calls_ns(who, result), result);
+    put(export, client, operation_name(who->op), renewal, calls_ns(who, result), result);
     if (export->head->lease_us && may_begin && who->op != OP_RELEASE)
-        put(export, client, "expire", renewals + (who->op == OP_EXTEND),
-            (who->call_us + export->head->lease_us) * 1000, RESULT_NONE);
+        put(export, client, "expire", renewal, (who->call_us + export->head->lease_us) * 1000,
+            RESULT_NONE);
 }
 
 static void answer(struct export *export, const struct event *event)
