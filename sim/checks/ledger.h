@@ -120,6 +120,7 @@ struct ledger_key {
     int64_t stepped_us;    /* is_clock_shifted: when that was, the last time */
     struct grant grant;    /* the last one, alive or ended */
     struct grant previous; /* what a tentative grant was written over */
+    struct grant again;    /* of a later acquire of its client's, if that is told "granted" */
 };
 
 /* Keys as they were at some time, one a server. */
@@ -206,8 +207,7 @@ struct ledger_client {
     bool is_struck;       /* that attempt, by a fault of its own or of a server */
     int former_attempt; /* up to this one its keys are no leftovers: it crashed since, or held it */
     int reentered; /* up to this one it asked again for what it held, and has not crashed since */
-    unsigned retaken; /* bit a server: this attempt gave a key of one before a lease anew */
-    int previous;     /* the attempt before, and when that became the owner */
+    int previous;  /* the attempt before, and when that became the owner */
     int64_t previous_owned_index;
     struct grant *grants;   /* one a server: of this attempt, once ended; see ledger_grant() */
     struct grant *refusers; /* one a server: whose key refused it, with refused_itself */
@@ -228,7 +228,6 @@ BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, extended);
-BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, retaken);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */

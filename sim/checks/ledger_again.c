@@ -155,6 +155,73 @@ void ledger_forget_former(struct ledger *ledger, int client)
     place->beside->attempt = 0;
 }
 
+void ledger_end_again(struct ledger *ledger, int lock, int server)
+{
+    const struct ledger_key *key = &ledger->locks[lock].keys[server];
+    const struct grant *grant = &key->grant;
+    if (!key->again.attempt || key->again.client != grant->client ||
+        key->again.index <= grant->index)
+        return;
+    struct ledger_client *asker =
+        ledger_record(ledger, key->again.client, key->again.attempt, lock);
+    if (!asker || !asker->is_acquiring)
+        return;
+    asker->grants[server] = key->again;
+    asker->grants[server].ending = grant->ending;
+    asker->grants[server].ended_us = grant->ended_us;
+    asker->grants[server].ended_index = grant->ended_index;
+    asker->grants[server].by = grant->by;
+}
+
+static void take_over(struct ledger *ledger, const struct event *event, int server)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    struct ledger_key *key = &ledger->locks[client->lock].keys[server];
+    const struct grant old = key->grant;
+    struct grant won = key->again;
+    struct event then = *event;
+    then.index = won.index;
+    then.time_us = won.time_us;
+    key->grant.by = (struct change){.client = event->client,
+                                    .attempt = event->attempt,
+                                    .op = OP_ACQUIRE,
+                                    .sent = won.sent,
+                                    .did = DID_OVERWRITTEN,
+                                    .wanted = EFFECT_SET,
+                                    .time_us = won.time_us,
+                                    .index = won.index,
+                                    .is_clock_struck = client->is_clock_struck,
+                                    .own_end_us = NEVER_US,
+                                    .own_ended_by = NOBODY};
+    ledger_end(ledger, &then, client->lock, server, ENDING_TAKEN, won.time_us);
+    won.is_touched = old.is_touched && old.touch.index > won.index;
+    won.touch = old.touch;
+    key->is_present = true;
+    key->grant = won;
+    client->lease_us = won.lease_us;
+    client->owned++;
+    if (client->owned == ledger->quorum && client->owned_index == NO_INDEX) {
+        client->owned_index = won.index;
+        client->owned_us = won.time_us;
+    }
+    if (client->owned >= ledger->quorum)
+        client->disowned_index = NO_INDEX;
+    ledger_tell(ledger, FACT_GRANT, event, client->lock, server, event->client, &key->grant);
+}
+
+void ledger_judge_again(struct ledger *ledger, const struct event *event)
+{
+    const int lock = ledger->clients[event->client].lock;
+    for (int s = 0; event->result == RESULT_GRANTED && s < ledger->head->servers; s++) {
+        const struct ledger_key *key = &ledger->locks[lock].keys[s];
+        if (key->is_present && key->grant.ending == ENDING_NONE &&
+            key->grant.client == event->client && key->grant.attempt != event->attempt &&
+            key->again.index > key->grant.index &&
+            grant_is_of(&key->again, event->client, event->attempt))
+            take_over(ledger, event, s);
+    }
+}
+
 void ledger_note_two_at_once(struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];

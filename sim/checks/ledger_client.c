@@ -142,7 +142,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->call_index = event->index;
     client->answered_us = NEVER_US;
     client->refused_itself = client->refused = client->refused_unknown = 0;
-    client->lost = client->retaken = 0;
+    client->lost = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->lease_us = NEVER_US;
@@ -364,6 +364,7 @@ static void returned(struct ledger *ledger, const struct event *event)
         client->acquired = event->result;
         client->acquired_us = event->time_us;
         ledger_judge_swap(ledger, event);
+        ledger_judge_again(ledger, event);
         if (event->result == RESULT_GRANTED)
             hold_begin(ledger, event);
         else

@@ -29,6 +29,7 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
         if (client->owned-- == ledger->quorum)
             client->disowned_index = grant->ended_index;
     }
+    ledger_end_again(ledger, lock, server);
     ledger_tell(ledger, FACT_ENDED, event, lock, server, grant->client, grant);
 }
 

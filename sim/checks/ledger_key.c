@@ -31,13 +31,25 @@ static void touched(struct context *context)
                     key->grant.client, &key->grant);
 }
 
-/* An acquire that finds its client's own key, of an attempt before, and gives it a lease anew. */
+/* An acquire that finds its client's own key, of an attempt before, and gives it a lease anew: it
+ * is this attempt's from then on, if it is told "granted" (ledger_again.c). */
 static void retaken(const struct context *context)
 {
     const struct event *event = context->event;
-    struct ledger_client *client = &context->ledger->clients[event->client];
-    if (context->key->grant.client == event->client && client->attempt == event->attempt)
-        client->retaken |= 1u << event->server;
+    const struct ledger_client *client = &context->ledger->clients[event->client];
+    struct grant *again = &context->key->again;
+    if (event->op != OP_ACQUIRE || context->key->grant.client != event->client ||
+        client->attempt != event->attempt)
+        return;
+    *again = (struct grant){.client = event->client,
+                            .attempt = event->attempt,
+                            .index = event->index,
+                            .from_us = event->from_us,
+                            .time_us = event->time_us,
+                            .asked_us = client->asked_us[event->server],
+                            .until_us = ledger_counts_until_us(context),
+                            .lease_us = ledger_given_us(context)};
+    ledger_quote(&again->sent, event);
 }
 
 static void extended(struct context *context)

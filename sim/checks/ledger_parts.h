@@ -28,6 +28,10 @@ bool ledger_is_repeated(const struct ledger_client *client, const struct event *
 struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
 /* An acquire has returned: a tentative grant stands or falls. */
 void ledger_judge_swap(struct ledger *ledger, const struct event *event);
+/* The same: what an attempt before had is this one's since it gave it a lease anew. */
+void ledger_judge_again(struct ledger *ledger, const struct event *event);
+/* A key ends: so does what an acquire that is not answered yet has made of it. */
+void ledger_end_again(struct ledger *ledger, int lock, int server);
 void ledger_fault(struct ledger *ledger, const struct event *event);
 /* A fault has struck that client. Who was cancelled may tidy up behind its answer: what befalls it
  * meanwhile may be why it did not. */

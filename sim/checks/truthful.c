@@ -151,8 +151,8 @@ static const struct grant *old_lease(const struct ledger *ledger, int number)
         const struct grant *grant = &key->grant;
         if (grant->index == NO_INDEX || grant->client != number || grant->ending != ENDING_NONE)
             continue;
-        if (grant->attempt <= client->reentered || client->retaken >> s & 1 ||
-            key->expire_us == NEVER_US || grant->time_us >= client->call_us)
+        if (grant->attempt <= client->reentered || key->expire_us == NEVER_US ||
+            grant->time_us >= client->call_us)
             return NULL;
         old = grant;
     }

@@ -413,6 +413,32 @@ static void the_gravest_of_several_is_told(void **state)
         }
 }
 
+/* A enters its lock again, which gives its key a lease anew, and works for too long: that is the
+ * lease of what it was granted last, also where it is told so when B has the lock. */
+static void a_lock_that_was_entered_again_is_overrun(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        at(story, 10);
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, expiry(DID_LENGTHENED, LEASE_MS));
+        if (!is_late)
+            returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, 2 * LEASE_MS);
+        takes(story, B);
+        if (is_late)
+            returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1 + is_late,
+                        is_late ? CAUSE_LATE_GRANT : CAUSE_OVERRUN);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +460,7 @@ int main(void)
         cmocka_unit_test(a_script_that_fails_half_way_leaves_a_key_without_expiry),
         cmocka_unit_test(what_nobody_here_wrote_is_nobodys),
         cmocka_unit_test(the_gravest_of_several_is_told),
+        cmocka_unit_test(a_lock_that_was_entered_again_is_overrun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
