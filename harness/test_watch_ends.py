@@ -119,6 +119,8 @@ def test_a_server_of_somebody_else_and_a_signal(tmp_path):
         ours = redis.Redis.from_url(address.replace("//", "//:s%40cret@"))
         assert ours.set("lock:1", "token-of-ours", nx=True, px=20000)
         assert ours.eval("return redis.call('del', KEYS[1])", 1, "lock:1", "token-of-ours") == 1
+        watching.send_signal(signal.SIGUSR1)  # and it goes on
+        assert "1 connections, 1 open; 2 commands that name a watched key; 1 grants, 0 refusals, 1 releases\n" in watching.stderr.readline()
         ours.close()
         watching.send_signal(signal.SIGINT)
         out, err = watching.communicate(timeout=PATIENCE_S)

@@ -36,7 +36,7 @@ const char cmd_watch_help[] =
     "PICKLOCK_PROXY_URL, and watched until it ends. The exit status is 1 for a violation, else\n"
     "that of the command where it failed, else 2 where nothing can be concluded, else 0.\n"
     "Without: the address is printed, and what connects there is watched until\n"
-    "SIGINT or SIGTERM.\n";
+    "SIGINT or SIGTERM. SIGUSR1 prints what was seen so far, on stderr.\n";
 /* clang-format on */
 
 struct watch_cmd {
@@ -47,6 +47,12 @@ struct watch_cmd {
     char *program;        /* what the history calls it */
     struct watch_outcome outcome;
 };
+
+static void say_notice(void *context, const char *words)
+{
+    (void)context;
+    cmd_say("%s", words);
+}
 
 static enum fail print_address(void *context, const char *address, struct failure *failure)
 {
@@ -201,6 +207,7 @@ static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_un
                                           .program = cmd->program,
                                           .stop = &cmd_stop,
                                           .ready = print_address,
+                                          .notice = say_notice,
                                           .context = cmd};
     enum fail fail = watch_run(&options, &cmd->outcome, failure);
     free(path);

@@ -9,6 +9,7 @@
 #include "live/sweeper.h"
 #include "watch/internal.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct watch_run {
     const struct watch_options *options;
     uv_loop_t loop;
     uv_timer_t tick, next_turn;
+    uv_signal_t asked; /* SIGUSR1: what was seen so far */
     uv_process_t child;
     struct sweeper guard; /* ends the command should we be killed */
     bool has_child, is_ending, is_closed;
@@ -173,12 +175,18 @@ static enum fail start_command(struct watch_run *run, struct failure *failure)
 
 /* --- the end --- */
 
+static void close_handles(struct watch_run *run)
+{
+    uv_close((uv_handle_t *)&run->tick, NULL);
+    uv_close((uv_handle_t *)&run->next_turn, NULL);
+    uv_close((uv_handle_t *)&run->asked, NULL);
+}
+
 static void on_proxy_closed(void *context)
 {
     struct watch_run *run = context;
     run->is_closed = true;
-    uv_close((uv_handle_t *)&run->tick, NULL);
-    uv_close((uv_handle_t *)&run->next_turn, NULL);
+    close_handles(run);
 }
 
 static void end(struct watch_run *run)
@@ -204,6 +212,21 @@ static void on_stop(struct watch_run *run)
     } else if (run->told && !run->ended_us && monotonic_us() - run->told_us > OBEY_US) {
         (void)uv_process_kill(&run->child, SIGKILL);
     }
+}
+
+static void on_asked(uv_signal_t *asked, int number)
+{
+    const struct watch_run *run = asked->data;
+    const struct watch_outcome *seen = run->watching.outcome;
+    const char *why = seen->missed ? seen->missed : seen->open;
+    char *words = memory_format(
+        "%" PRId64 " connections, %" PRId64 " open; %" PRId64 " commands that name a watched key; "
+        "%" PRId64 " grants, %" PRId64 " refusals, %" PRId64 " releases%s%s",
+        seen->connections, run->watching.links, seen->looked_at, seen->grants, seen->refusals,
+        seen->releases, why ? "; unknown: " : "", why ? why : "");
+    (void)number;
+    run->options->notice(run->options->context, words);
+    free(words);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -264,16 +287,17 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
         return failure_wrap(failure, "--listen");
     if (uv_loop_init(&run->loop) < 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "no event loop: out of file descriptors?");
-    int error = uv_timer_init(&run->loop, &run->tick) | uv_timer_init(&run->loop, &run->next_turn);
-    run->tick.data = run;
+    int error = uv_timer_init(&run->loop, &run->tick) | uv_timer_init(&run->loop, &run->next_turn) |
+                uv_signal_init(&run->loop, &run->asked) |
+                uv_signal_start(&run->asked, on_asked, SIGUSR1);
+    run->tick.data = run->asked.data = run;
     run->next_turn.data = watching;
     watching->next_turn = &run->next_turn;
     enum fail fail =
-        error ? failure_set(failure, FAIL_UNAVAILABLE, "no timers")
+        error ? failure_set(failure, FAIL_UNAVAILABLE, "no timers, or no signals")
               : proxy_new(&watching->proxy, &run->loop, &listen, upstream, &hooks, failure);
     if (fail) {
-        uv_close((uv_handle_t *)&run->tick, NULL);
-        uv_close((uv_handle_t *)&run->next_turn, NULL);
+        close_handles(run);
     } else {
         set_address(run);
         (void)uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);

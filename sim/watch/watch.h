@@ -29,7 +29,8 @@ struct watch_options {
     const volatile int *stop; /* set by a signal handler */
     /* Called once, when the proxy listens there: "redis://127.0.0.1:1234/0". */
     enum fail (*ready)(void *context, const char *address, struct failure *failure);
-    /* What cannot wait for the end: the history cannot be written on. NULL: nobody asks. */
+    /* What cannot wait for the end: the history cannot be written on, what SIGUSR1 asks for. NULL:
+     * nobody asks (only behind the proxy's rules). */
     void (*notice)(void *context, const char *words);
     void *context;
 };
