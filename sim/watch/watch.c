@@ -6,7 +6,7 @@
 #include "base/monotonic.h"
 #include "live/folder.h"
 #include "live/process.h"
-#include "live/sweeper.h"
+#include "live/spawn.h"
 #include "watch/internal.h"
 
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -31,9 +32,9 @@ struct watch_run {
     uv_loop_t loop;
     uv_timer_t tick, next_turn;
     uv_signal_t asked; /* SIGUSR1: what was seen so far */
-    uv_process_t child;
-    struct sweeper guard; /* ends the command should we be killed */
-    bool has_child, is_ending, is_closed;
+    uv_signal_t child_ended;
+    int child; /* the command, until it has ended; 0: none */
+    bool is_ending, is_closed;
     int64_t ended_us; /* the command; 0: not yet */
     int told;         /* the signal that the command was told of ... */
     int64_t told_us;  /* ... and when */
@@ -99,28 +100,17 @@ static void stop_server(struct watch_run *run)
 
 /* --- the command --- */
 
-static void on_child_closed(uv_handle_t *handle)
+static void on_child_ended(uv_signal_t *ended, int number)
 {
-    ((struct watch_run *)handle->data)->has_child = false;
-}
-
-enum { HAS_ENDED = 1 };
-
-static void end_command(const void *pid, int told)
-{
-    if (told != HAS_ENDED)
-        (void)kill(*(const pid_t *)pid, SIGKILL);
-}
-
-static void on_exit_of_child(uv_process_t *child, int64_t status, int number)
-{
-    struct watch_run *run = child->data;
-    run->watching.outcome->status = number ? STATUS_SIGNALLED + number : (int)status;
+    struct watch_run *run = ended->data;
+    int status;
+    (void)number;
+    if (!run->child || waitpid(run->child, &status, WNOHANG) != run->child)
+        return;
+    run->child = 0;
+    run->watching.outcome->status =
+        WIFSIGNALED(status) ? STATUS_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
     run->ended_us = monotonic_us();
-    if (run->guard.pid)
-        sweeper_tell(&run->guard, HAS_ENDED);
-    sweeper_end(&run->guard);
-    uv_close((uv_handle_t *)child, on_child_closed);
 }
 
 /* Ours, with the proxy's address; the caller frees both parts. */
@@ -140,37 +130,26 @@ static char **environment(const struct watch_run *run, char *given[2])
     return made;
 }
 
+/* It ends with us, whatever ends us: the kernel sees to it. */
 static enum fail start_command(struct watch_run *run, struct failure *failure)
 {
-    uv_stdio_container_t streams[3];
     char *given[2];
-    for (int i = 0; i < 3; i++)
-        streams[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = i};
-    if (run->options->is_stdout_taken)
-        streams[STDOUT_FILENO].data.fd = STDERR_FILENO;
+    int error;
+    char *const *command = run->options->command;
     char **variables = environment(run, given);
-    const uv_process_options_t options = {.exit_cb = on_exit_of_child,
-                                          .file = run->options->command[0],
-                                          .args = (char **)(uintptr_t)run->options->command,
-                                          .env = variables,
-                                          .stdio_count = 3,
-                                          .stdio = streams};
-    run->child.data = run;
-    const int error = uv_spawn(&run->loop, &run->child, &options);
-    run->has_child = true;
+    const struct spawn_options options = {.is_stdout_taken = run->options->is_stdout_taken,
+                                          .environment = variables};
+    const int pid = spawn(&options, command, &error);
     free(given[0]);
     free(given[1]);
     free(variables);
-    if (!error) {
-        const pid_t pid = uv_process_get_pid(&run->child);
-        peers_know(&run->watching.peers, pid);
-        if (sweeper_start(&run->guard, end_command, &pid, failure))
-            (void)uv_process_kill(&run->child, SIGKILL);
-        return run->guard.pid ? FAIL_NONE : failure->code;
-    }
-    uv_close((uv_handle_t *)&run->child, on_child_closed);
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s", run->options->command[0],
-                       uv_strerror(error));
+    if (pid < 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s", command[0],
+                           strerror(error));
+    run->child = pid;
+    peers_know(&run->watching.peers, pid);
+    on_child_ended(&run->child_ended, SIGCHLD); /* it may be over by now */
+    return FAIL_NONE;
 }
 
 /* --- the end --- */
@@ -180,6 +159,7 @@ static void close_handles(struct watch_run *run)
     uv_close((uv_handle_t *)&run->tick, NULL);
     uv_close((uv_handle_t *)&run->next_turn, NULL);
     uv_close((uv_handle_t *)&run->asked, NULL);
+    uv_close((uv_handle_t *)&run->child_ended, NULL);
 }
 
 static void on_proxy_closed(void *context)
@@ -203,14 +183,14 @@ static void on_stop(struct watch_run *run)
     const int number = *run->options->stop;
     if (!run->options->command) {
         end(run);
-    } else if (run->told != number && !run->ended_us) {
+    } else if (run->child && run->told != number) {
         run->told = number;
         run->told_us = monotonic_us();
         run->watching.outcome->was_stopped = true;
-        (void)uv_process_kill(&run->child, number);
-        (void)uv_process_kill(&run->child, SIGCONT); /* one that is stopped hears of it, too */
-    } else if (run->told && !run->ended_us && monotonic_us() - run->told_us > OBEY_US) {
-        (void)uv_process_kill(&run->child, SIGKILL);
+        (void)kill(run->child, number);
+        (void)kill(run->child, SIGCONT); /* one that is stopped hears of it, too */
+    } else if (run->child && run->told && monotonic_us() - run->told_us > OBEY_US) {
+        (void)kill(run->child, SIGKILL);
     }
 }
 
@@ -289,8 +269,10 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
         return failure_set(failure, FAIL_UNAVAILABLE, "no event loop: out of file descriptors?");
     int error = uv_timer_init(&run->loop, &run->tick) | uv_timer_init(&run->loop, &run->next_turn) |
                 uv_signal_init(&run->loop, &run->asked) |
-                uv_signal_start(&run->asked, on_asked, SIGUSR1);
-    run->tick.data = run->asked.data = run;
+                uv_signal_start(&run->asked, on_asked, SIGUSR1) |
+                uv_signal_init(&run->loop, &run->child_ended) |
+                uv_signal_start(&run->child_ended, on_child_ended, SIGCHLD);
+    run->tick.data = run->asked.data = run->child_ended.data = run;
     run->next_turn.data = watching;
     watching->next_turn = &run->next_turn;
     enum fail fail =
