@@ -32,9 +32,14 @@ static char *shortness(const struct result_row *cell, const struct result_proper
 static void print_choices(const struct result_row *cell, const struct result_property *property)
 {
     char *how = shortness(cell, property);
+    /* The steps are those to where nobody can help it any more; the witness waits to show it. */
+    const bool is_waiting =
+        property->property == PROPERTY_PROGRESS && property->choices_count > property->steps;
     char *words = memory_format(
-        "%s, %s: %s is violated (%s) in %" PRId64 " steps%s%s%s", result_lock(cell), cell->subject,
-        property_name(property->property), cause_name(property->cause), property->steps, how,
+        "%s, %s: %s is violated (%s) in %" PRId64 " step%s%s%s%s%s", result_lock(cell),
+        cell->subject, property_name(property->property), cause_name(property->cause),
+        property->steps, units_plural(property->steps),
+        is_waiting ? ", and a wait that shows it" : "", how,
         property->found_by ? ", found by " : "", property->found_by ? property->found_by : "");
     putchar('\n');
     print_sentence(words, 0);

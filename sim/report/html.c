@@ -40,7 +40,7 @@ const char *html_verdict_class(const struct result_row *row)
                                            [BLAME_DEPLOYMENT] = "world",
                                            [BLAME_EITHER] = "world"};
     if (row->search) {
-        const struct result_property *headline = result_cell_headline(row);
+        const struct result_property *headline = view_headline(row);
         bool is_world = headline && cause_blame(headline->cause) == BLAME_DEPLOYMENT;
         return is_world ? "world" : by_word[result_cell_word(row)].style;
     }

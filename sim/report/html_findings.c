@@ -15,13 +15,13 @@ static const enum cell_word order[] = {CELL_UNKNOWN,  CELL_BROKEN,    CELL_STUCK
 
 static enum cause cause_of(const struct result_row *row)
 {
-    const struct result_property *headline = result_cell_headline(row);
+    const struct result_property *headline = view_headline(row);
     return headline && headline->verdict == VERDICT_VIOLATED ? headline->cause : CAUSE_NONE;
 }
 
 static int64_t steps_of(const struct result_row *row)
 {
-    const struct result_property *headline = result_cell_headline(row);
+    const struct result_property *headline = view_headline(row);
     return headline ? headline->steps : 0;
 }
 

@@ -226,21 +226,27 @@ static void put_run_link(const struct page *page, int at, int copies)
 static void put_cell_link(const struct page *page, int at)
 {
     const struct result_row *row = page->view->rows[at];
-    const struct result_property *headline = result_cell_headline(row);
+    const struct result_property *headline = view_headline(row), *failures[CAUSE_COUNT];
     const enum cell_word word = result_cell_word(row);
-    const bool is_stuck = word == CELL_STUCK;
+    const bool is_stuck = word == CELL_STUCK && headline == result_cell_headline(row);
+    const int more = view_cell_failures(row, failures) - 1;
+    char *line = view_cell_line(row);
     const bool is_short =
         (is_stuck || word == CELL_BROKEN) && headline && headline->steps && !result_has_defect(row);
-    open_link(page, at, row->search->words);
+    open_link(page, at, line);
+    free(line);
     if (is_short)
         html_put(page,
                  "<span class=\"unseen\">%s</span><span class=\"why\">%s</span>"
-                 "<span class=\"copies\">%s%" PRId64 " step%s</span></a>",
+                 "<span class=\"copies\">%s%" PRId64 " step%s</span>",
                  is_stuck ? "" : "broken: ",
                  is_stuck ? view_cell_words[word] : cause_name(headline->cause),
                  headline->is_shortest ? "" : "≤ ", headline->steps, units_plural(headline->steps));
     else
-        html_put(page, "<span class=\"why\">%s</span></a>", row->search->words);
+        html_put(page, "<span class=\"why\">%s</span>", row->search->words);
+    if (is_short && more > 0)
+        html_put(page, "<span class=\"copies\">and %d more</span>", more);
+    fputs("</a>", page->out);
 }
 
 static void put_cell(const struct page *page, const struct grid *grid, int line, int column)

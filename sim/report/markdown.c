@@ -167,15 +167,16 @@ static void print_cells(FILE *out, const struct view *view, int from, int end)
     char *scheme = view_with_origin(view->results, result_lock(first), first->origin);
     for (int i = from; i < end; i++) {
         const struct result_row *row = view->rows[i];
-        char *sureness = view_sureness(row->search);
+        char *sureness = view_sureness(row->search), *line = view_cell_line(row);
         fputs("|", out);
         text_cell(out, i == from ? scheme : "", false);
         text_cell(out, i == from ? bounds : "", false);
         text_cell(out, row->subject, false);
-        text_cell(out, row->search->words, row->as_expected == AS_EXPECTED_NO);
+        text_cell(out, line, row->as_expected == AS_EXPECTED_NO);
         fprintf(out, " %" PRId64 " | %" PRId64 " | %s |\n", row->search->states,
                 row->search->transitions, sureness);
         free(sureness);
+        free(line);
     }
     free(bounds);
     free(scheme);

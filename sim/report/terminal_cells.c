@@ -16,9 +16,11 @@ enum { STATES_COLUMNS = 50 }; /* of a cell, behind its words */
 static void print_confirmed(const struct terminal *terminal, const struct result_row *row)
 {
     const char *why = NULL;
+    /* "not found" speaks of no witness; what is nobody's fault has one all the same */
+    const bool is_told = result_cell_word(row) != CELL_NOT_FOUND;
     bool has_seen = false;
     for (int i = 0; i < row->properties_count; i++) {
-        has_seen |= row->properties[i].confirmed == CONFIRMED_YES;
+        has_seen |= row->properties[i].confirmed == CONFIRMED_YES && is_told;
         why = why ? why : result_unconfirmed(row->properties[i].confirmed);
     }
     if (result_has_defect(row))
@@ -39,7 +41,9 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     /* A file has a cell in one line, however wide that is. */
     const bool fits = !text_columns(terminal->out) ||
                       2 + widths[0] + 2 + widths[1] + STATES_COLUMNS <= terminal->columns;
-    terminal_cell(terminal, terminal_colour(row), search->words, fits ? widths[1] : 0);
+    char *line = view_cell_line(row);
+    terminal_cell(terminal, terminal_colour(row), line, fits ? widths[1] : 0);
+    free(line);
     fputs(fits ? "" : "\n   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
@@ -106,7 +110,9 @@ void terminal_cells(const struct terminal *terminal, const struct view *view,
     int first = view_first(view, KIND_CELL), widths[2] = {0, 0};
     for (int i = first; i < view->count; i++) {
         int faults = text_width(view->rows[i]->subject);
-        int words = text_width(view->rows[i]->search->words);
+        char *line = view_cell_line(view->rows[i]);
+        int words = text_width(line);
+        free(line);
         widths[0] = faults > widths[0] ? faults : widths[0];
         widths[1] = words > widths[1] ? words : widths[1];
     }

@@ -2,7 +2,9 @@
 #include "report/view.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +104,39 @@ static int severity(const struct result_row *row, const struct result_property *
     return grave + severity_of_cause(property);
 }
 
+/* Of the properties of a cell that fail it, the one that shows that cause in the fewest steps. */
+static const struct result_property *soonest_failure(const struct result_row *row, enum cause cause)
+{
+    const struct result_property *soonest = NULL;
+    for (int i = 0; i < row->properties_count; i++) {
+        const struct result_property *property = &row->properties[i];
+        if (property->verdict == VERDICT_VIOLATED && property->is_failure &&
+            property->cause == cause && (!soonest || property->steps < soonest->steps))
+            soonest = property;
+    }
+    return soonest;
+}
+
+int view_cell_failures(const struct result_row *row, const struct result_property **failures)
+{
+    int count = 0;
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+        const struct result_property *soonest = soonest_failure(row, (enum cause)i);
+        if (soonest)
+            failures[count++] = soonest;
+    }
+    return count;
+}
+
+/* What does not count must not hide what does. */
+static const struct result_property *cell_headline(const struct result_row *row)
+{
+    const struct result_property *headline = result_cell_headline(row), *failures[CAUSE_COUNT];
+    if (!headline || headline->is_failure || headline->verdict != VERDICT_VIOLATED)
+        return headline;
+    return view_cell_failures(row, failures) ? failures[0] : headline;
+}
+
 /* Of those with that verdict; -1: of all. */
 static const struct result_property *gravest(const struct result_row *row, int verdict)
 {
@@ -117,7 +152,7 @@ static const struct result_property *gravest(const struct result_row *row, int v
 
 const struct result_property *view_headline(const struct result_row *row)
 {
-    return row->search ? result_cell_headline(row) : gravest(row, -1);
+    return row->search ? cell_headline(row) : gravest(row, -1);
 }
 
 const struct result_property *view_violation(const struct result_row *row)
@@ -126,6 +161,26 @@ const struct result_property *view_violation(const struct result_row *row)
     if (row->verdict != VERDICT_VIOLATED || !headline)
         return NULL;
     return row->search ? headline : gravest(row, VERDICT_VIOLATED);
+}
+
+char *view_cell_line(const struct result_row *row)
+{
+    const struct result_property *failures[CAUSE_COUNT], *headline = result_cell_headline(row);
+    const int count = view_cell_failures(row, failures);
+    if (!count || (count == 1 && failures[0] == headline) || result_has_defect(row))
+        return memory_text(row->search->words);
+    char *all = memory_format("%s (", view_cell_words[CELL_BROKEN]);
+    for (int i = 0; i < count; i++) {
+        char *longer = memory_format("%s%s%s, %s%" PRId64 " step%s", all, i ? "; " : "",
+                                     cause_name(failures[i]->cause),
+                                     failures[i]->is_shortest ? "" : "at most ", failures[i]->steps,
+                                     units_plural(failures[i]->steps));
+        free(all);
+        all = longer;
+    }
+    char *words = memory_format("%s)", all);
+    free(all);
+    return words;
 }
 
 const char *view_side(const struct result_row *row)

@@ -125,6 +125,62 @@ static void nobody_is_to_blame_only_where_that_is_so(void **state)
     assert_verdict(&results, "No violation of a run counts as a failure.");
 }
 
+/* --- cells --- */
+
+static struct result_row *add_cell(struct results *results, const char *words)
+{
+    struct result_row *row = results_add(results);
+    (void)snprintf(row->subject, sizeof row->subject, "server-clock");
+    (void)snprintf(row->scheme, sizeof row->scheme, "my_lock.py");
+    row->is_unrated = true;
+    row->search = memory_new(1, sizeof *row->search);
+    row->properties = memory_new(4, sizeof *row->properties);
+    (void)snprintf(row->search->words, sizeof row->search->words, "%s", words);
+    return row;
+}
+
+static void add_violation(struct result_row *row, enum property property, enum cause cause,
+                          int64_t steps)
+{
+    const int at = row->properties_count++;
+    row->properties[at] =
+        (struct result_property){.property = property,
+                                 .verdict = VERDICT_VIOLATED,
+                                 .expected = EXPECTED_NOTHING,
+                                 .cause = cause,
+                                 .steps = steps,
+                                 .is_shortest = true,
+                                 .is_headline = at == 0,
+                                 .is_failure = cause_blame(cause) == BLAME_SCHEME};
+}
+
+/* What the deployment did does not hide what the lock did, and the steps are the verdict's. */
+static void a_cell_tells_all_that_counts(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    struct result_row *row = add_cell(&results, "broken (early-expiry, 7 steps)");
+    add_violation(row, PROPERTY_LEASE_EXCLUSION, CAUSE_EARLY_EXPIRY, 7);
+    assert_words(view_cell_line(row), "broken (early-expiry, 7 steps)");
+    assert_ptr_equal(view_headline(row), &row->properties[0]);
+    add_violation(row, PROPERTY_MUTUAL_EXCLUSION, CAUSE_LATE_GRANT, 9);
+    add_violation(row, PROPERTY_FRESH_GRANT, CAUSE_LATE_GRANT, 6);
+    add_violation(row, PROPERTY_RELEASE_OWN, CAUSE_UNLOCK_BUG, 8);
+    assert_words(view_cell_line(row), "broken (unlock-bug, 8 steps; late-grant, 6 steps)");
+    assert_ptr_equal(view_headline(row), &row->properties[3]);
+    results_free(&results);
+}
+
+static void a_cell_that_tells_all_keeps_its_words(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    struct result_row *row = add_cell(&results, "stuck (at most 3 steps)");
+    add_violation(row, PROPERTY_PROGRESS, CAUSE_STUCK, 3);
+    assert_words(view_cell_line(row), "stuck (at most 3 steps)");
+    results_free(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +188,8 @@ int main(void)
         cmocka_unit_test(a_bug_or_loss_is_no_failure_of_its_own),
         cmocka_unit_test(a_scheme_of_the_table_broke_the_lock_or_fails_otherwise),
         cmocka_unit_test(a_sample_says_that_it_is_one),
+        cmocka_unit_test(a_cell_tells_all_that_counts),
+        cmocka_unit_test(a_cell_that_tells_all_keeps_its_words),
         cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
