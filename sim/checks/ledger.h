@@ -100,6 +100,7 @@ struct grant {
     bool is_touched;     /* another client changed its expiry or its value */
     bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
     struct change touch; /* the last one who did */
+    bool is_entered;     /* a late acquire of its client's found it, and did something with it */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */

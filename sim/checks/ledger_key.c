@@ -375,11 +375,24 @@ static void see(struct context *context)
     client->seen = effect->old_value;
 }
 
+/* An acquire of an attempt that its client has left may enter what it has by another one: then one
+ * release is not the last. */
+static void entered_late(const struct context *context)
+{
+    const struct event *event = context->event;
+    struct grant *grant = &context->key->grant;
+    if (event->op == OP_ACQUIRE && event->opaque && grant->client == event->client &&
+        grant->attempt != event->attempt &&
+        context->ledger->clients[event->client].attempt != event->attempt)
+        grant->is_entered |= change_is_any(&context->effect) || context->effect.did == DID_READ;
+}
+
 void ledger_apply(struct ledger *ledger, const struct execution *execution)
 {
     struct context context = context_of(ledger, execution);
     reconcile(&context);
     see(&context);
+    entered_late(&context);
     changed(&context);
 }
 

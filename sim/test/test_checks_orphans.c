@@ -254,6 +254,41 @@ static void who_is_cancelled_gives_back_what_it_got(void **state)
         play_cancelled(&rows[i]);
 }
 
+/* A's first acquire has no answer; the second one is granted, and then comes the first: where it
+ * enters the lock once more, one release is not the last. */
+static void a_late_acquire_may_enter_what_its_client_has(void **state)
+{
+    static const struct {
+        enum did did;
+        enum cause cause;
+    } late[] = {{DID_LENGTHENED, CAUSE_LEFTOVER},
+                {DID_READ, CAUSE_LEFTOVER},
+                {DID_REFUSED, CAUSE_UNTRUE_ANSWER},
+                {DID_NOTHING, CAUSE_UNTRUE_ANSWER}};
+    (void)state;
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct key_effect entered = refused(EFFECT_SET, A);
+        calls(story, A, OP_ACQUIRE);
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        calls(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        entered.did = late[i].did;
+        if (entered.did == DID_LENGTHENED)
+            entered = expiry(DID_LENGTHENED, LEASE_MS);
+        story->attempts[A] = 1;
+        if (entered.did != DID_NOTHING)
+            runs(story, A, OP_ACQUIRE, entered);
+        story->attempts[A] = 2;
+        entered.did = DID_READ;
+        gives_back(story, A, entered, RESULT_RELEASED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, late[i].cause);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_key_that_stays_because_of_a_fault_is_the_price_of_it),
         cmocka_unit_test(a_key_that_may_have_expired_is_no_orphan_of_its_release),
         cmocka_unit_test(who_is_cancelled_gives_back_what_it_got),
+        cmocka_unit_test(a_late_acquire_may_enter_what_its_client_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
