@@ -4,7 +4,7 @@ what nobody can tell."""
 import re
 
 import pytest
-from watching import MANY, json_of, violated, watch
+from watching import MANY, is_clean, json_of, violated, watch
 
 
 def test_many_at_once_and_one_that_is_wrong(tmp_path):
@@ -98,7 +98,7 @@ a = client()
 assert a.set("lock:1", A, nx=True, px=20000)
 a.flushall()
 """
-    assert watch(tmp_path, tidy).status == 0
+    assert is_clean(*json_of(tmp_path, tidy))
     result, results = json_of(tmp_path, tidy + "assert a.eval(CAD, 1, 'lock:1', A) == 0")
     assert result.status == 1 and "FLUSHALL" in "\n".join(violated(results)["release-own"]["witness"])
 
@@ -147,7 +147,7 @@ assert other.eval(ask, 1, "lock:1", B, 20000) in (1, None) and other.eval(releas
     assert any("2 grants, 20 refusals, 2 releases" in note for note in results["notes"]), results["notes"]
     alone = re.sub(r"for _ in range.*", "try: other.evalsha('0' * 40, 1, 'lock:1', B, 20000)\nexcept redis.exceptions.NoScriptError: pass", program)
     result, results = json_of(tmp_path, alone)
-    assert result.status == 0 and any("2 grants, 0 refusals, 2 releases" in note for note in results["notes"]), result.out + result.err
+    assert is_clean(result, results) and any("2 grants, 0 refusals, 2 releases" in note for note in results["notes"]), result.out + result.err
 
 
 def test_a_grant_that_is_answered_when_its_lease_is_over_is_told(tmp_path):
@@ -164,7 +164,7 @@ with client().pipeline(transaction=False) as pipe:
     assert found["verdict"] == "unknown" and result.status == 2, result.out + result.err
     assert re.match(r'A was told "granted" at .* ms after the end of its own lease, which counts from its request', found["witness"][0]), found
     result, results = json_of(tmp_path, program.replace("px=60", "px=60000") % 100)
-    assert result.status == 0 and {found["verdict"] for found in results["results"][0]["properties"] if found["property"] == "fresh-grant"} == {"holds"}
+    assert is_clean(result, results) and {found["verdict"] for found in results["results"][0]["properties"] if found["property"] == "fresh-grant"} == {"holds"}
 
 
 def test_a_plain_delete_that_met_no_race_is_told_of(tmp_path):
@@ -174,9 +174,9 @@ one = client()
 for _ in range(3): assert one.set("lock:1", A, nx=True, px=20000) and one.delete("lock:1") == 1
 """
     result, results = json_of(tmp_path, plain)
-    assert result.status == 0 and any(note.startswith("3 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
+    assert is_clean(result, results) and any(note.startswith("3 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
     result, results = json_of(tmp_path, SCRIPTS)
-    assert result.status == 0 and not any("plain DEL" in note for note in results["notes"]), results["notes"]
+    assert is_clean(result, results) and not any("plain DEL" in note for note in results["notes"]), results["notes"]
 
 
 def test_a_delete_that_watch_guards_is_no_plain_one(tmp_path):
@@ -192,9 +192,9 @@ def unwatched(pipe): pipe.watch("lock:1"); pipe.unwatch()
 release(watched); release(watched)
 """
     result, results = json_of(tmp_path, program)
-    assert result.status == 0 and not any("plain DEL" in note for note in results["notes"]), results["notes"]
+    assert is_clean(result, results) and not any("plain DEL" in note for note in results["notes"]), results["notes"]
     result, results = json_of(tmp_path, program + "release(unwatched); release(lambda pipe: None)")
-    assert result.status == 0 and any(note.startswith("2 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
+    assert is_clean(result, results) and any(note.startswith("2 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
 
 
 SCRIPTS = """
@@ -212,7 +212,7 @@ assert one.set("lock:1", A, nx=True, px=20000) and one.evalsha(digest, 1, "lock:
 def test_the_usual_scripts_of_a_release_are_known_and_their_like_are_not(tmp_path):
     """Two thirds of a right one may be a wrong one: it deletes what is another's, and is looked at."""
     result, results = json_of(tmp_path, SCRIPTS)
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     assert any("Order: 11 of them" in note for note in results["notes"]), results["notes"]  # 4 grants, 7 scripts
     assert any("4 grants" in note and "4 releases" in note for note in results["notes"]), results["notes"]
     result, results = json_of(tmp_path, SCRIPTS + """
@@ -249,7 +249,7 @@ def test_fences_that_grow_are_silent_and_one_that_begins_anew_is_noted(tmp_path)
     """The same again, and with what is no number, is no step back."""
     grows = FENCES + "for n in (1, 2, 2, 10, 9223372036854775807): one.set('data:fence', n)\n"
     result, results = json_of(tmp_path, grows, "--fence-key", "data:fence")
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     assert any("4 writes changed a fence in a key like data:fence; 0 began" in note for note in results["notes"]), results["notes"]
     gone = FENCES + "one.set('data:fence', 7); one.delete('data:fence'); one.set('data:fence', 3)"
     notes = json_of(tmp_path, gone, "--fence-key", "data:*")[1]["notes"]
@@ -346,7 +346,7 @@ assert a.eval(CAD, 1, "lock:1", A) == 0
 assert b.eval(CAD, 1, "lock:1", B) == 1
 assert not a.set("lock:1", A, nx=True, px=20000) is None
 """)
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
 
 
 def test_a_script_of_another_process_that_overwrote_a_lock_is_named(tmp_path):

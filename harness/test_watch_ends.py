@@ -10,7 +10,7 @@ import sys
 import pytest
 import redis
 from conftest import PATIENCE_S, PICKLOCK, run, server, stat_of, until
-from watching import MANY, PRELUDE, RIGHT, json_of, violated, watch
+from watching import MANY, PRELUDE, RIGHT, is_clean, json_of, violated, watch
 
 
 def test_who_goes_away_before_the_answer_may_have_been_granted(tmp_path):
@@ -28,7 +28,7 @@ for i in range(20):
     while not late.set(f"lock:{i}", A + str(i), nx=True, px=20000): pass
     assert late.eval(CAD, 1, f"lock:{i}", A + str(i)) == 1
 """)
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
 
 
 def test_the_status_is_that_of_the_command(tmp_path):
@@ -106,7 +106,7 @@ if os.fork() == 0:
 os.read(heard, 1)
 os._exit(0)
 """)
-    assert result.status == 0 and any("outlived the command" in note for note in results["notes"]), results["notes"]
+    assert is_clean(result, results) and any("outlived the command" in note for note in results["notes"]), results["notes"]
 
 
 def test_a_server_of_somebody_else_and_a_signal(tmp_path):
@@ -124,7 +124,7 @@ def test_a_server_of_somebody_else_and_a_signal(tmp_path):
         ours.close()
         watching.send_signal(signal.SIGINT)
         out, err = watching.communicate(timeout=PATIENCE_S)
-    assert watching.returncode == 0 and "1 grants" in out, out + err
+    assert watching.returncode == 2 and "no contention" in out and "1 grants" in out, out + err
     assert not subprocess.run(["grep", "-rlE", "s(@|%40)cret", tmp_path], capture_output=True, text=True).stdout
 
 
@@ -181,3 +181,17 @@ def test_a_command_that_is_stopped_hears_a_signal(tmp_path):
         watching.send_signal(signal.SIGTERM)
         watching.communicate(timeout=PATIENCE_S)
         assert watching.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(("asks", "status"), [("", 2), ("assert not client().set('lock:1', B, nx=True, px=20000)", 0)], ids=["alone", "contended"])
+def test_where_nobody_contends_nothing_is_proved(tmp_path, asks, status):
+    """The status is that of its own verdict, and of every format of it."""
+    result = watch(tmp_path, f"""
+a = client()
+assert a.set("lock:1", A, nx=True, px=20000)
+{asks}
+assert a.eval(CAD, 1, "lock:1", A) == 1
+""")
+    assert result.status == status and ("no contention" in result.err + result.out) == (status == 2), result.out + result.err
+    assert run("report", tmp_path / "runs" / "latest").status == status
+    assert f'errors="{status // 2}"' in (tmp_path / "runs" / "latest" / "junit.xml").read_text()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from conftest import BUILD, run
-from watching import MANY, RIGHT, json_of, violated
+from watching import MANY, RIGHT, is_clean, json_of, violated
 
 NPM = BUILD / "workers" / "node_modules"
 needs_npm = pytest.mark.skipif(not (NPM / "redlock").is_dir(), reason="npm's libraries are missing: harness/setup.sh workers")
@@ -26,7 +26,7 @@ def test_a_suite_that_uses_locks_rightly_is_silent(tmp_path):
 def test_many_at_once_are_judged_in_the_order_of_execution(tmp_path):
     """SET NX and the usual script of a release need not stand in line; the server's log of reads tells who was first."""
     result, results = json_of(tmp_path, MANY % 40)
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     order, = [note for note in results["notes"] if note.startswith("Order:")]
     assert "in which the server was seen to read" in order, order
     note, = [note for note in results["notes"] if note.startswith("Watched:")]
@@ -117,7 +117,7 @@ for t in ts + [ls]: t.join()
 def test_all_that_a_program_does_beside_its_locks_is_silent(tmp_path):
     """Small pools, transactions, scripts, blocking pops, publishing, RESP3, three databases with locks of one name."""
     result, results = json_of(tmp_path, EVERYTHING)
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     assert any("100 grants" in note and "100 releases" in note for note in results["notes"]), results["notes"]
 
 
@@ -140,7 +140,7 @@ Promise.all([0, 1, 2, 3].map(work)).then(() => redis.get('sum')).then(sum => pro
     result = run("watch", "--key", "lock:*", "--out", tmp_path, "--json", tmp_path / "results.json", "--",
                  "env", f"NODE_PATH={NPM}", "node", script)
     results = json.loads((tmp_path / "results.json").read_text())
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     assert any("12 grants" in note and "12 releases" in note for note in results["notes"]), results["notes"]
 
 
@@ -179,7 +179,7 @@ main().catch(error => { console.error(error); process.exit(4) })
     result = run("watch", "--key", "lock:*", "--out", tmp_path, "--json", tmp_path / "results.json", "--",
                  "env", f"NODE_PATH={NPM}", "node", script)
     results = json.loads((tmp_path / "results.json").read_text())
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     assert any("20 grants" in note and "20 releases" in note for note in results["notes"]), results["notes"]
 
 
@@ -210,6 +210,6 @@ for n in range(3):
     children.append(pid)
 assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 3
 """ % renew)
-    assert result.status == 0 and not violated(results), result.out + result.err
+    assert is_clean(result, results), result.out + result.err
     assert any("12 grants" in note and "12 releases" in note for note in results["notes"]), results["notes"]
     assert any(note.startswith("24 times a script, a transaction or SET XX gave a lock another value") for note in results["notes"])

@@ -214,8 +214,7 @@ static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_un
     return fail ? fail : judge(cmd, history, results, is_unknown, failure);
 }
 
-/* A violation goes before what the command says, and that before what cannot be proved. Where
- * nobody contended there was nothing to prove. */
+/* A violation goes before what the command says, and that before what cannot be concluded. */
 static int status_of(const struct watch_cmd *cmd, const struct results *results, bool is_unknown)
 {
     const enum fail status = results_status(results);
@@ -223,7 +222,7 @@ static int status_of(const struct watch_cmd *cmd, const struct results *results,
         return (int)status;
     if (cmd->outcome.status)
         return cmd->outcome.status;
-    return is_unknown ? FAIL_UNKNOWN : FAIL_NONE;
+    return is_unknown ? FAIL_UNKNOWN : (int)status;
 }
 
 static void say_unknown(const struct results *results)
