@@ -139,6 +139,29 @@ def test_a_renewal_without_an_answer_is_not_the_next_one(picklock, tmp_path, ans
     assert picklock("check", path).status == (2 if is_one else 1)
 
 
+@pytest.mark.parametrize("answer", ["granted", "refused"])
+def test_a_client_may_ask_for_two_locks_at_once(picklock, tmp_path, answer):
+    """What it is told at the one is not lost when it asks at the other: that nobody had the lock contradicts "refused"."""
+    told = [(1, 1, "call", None), (0, 2, "call", None), (0, 2, "return", "granted"), (1, 1, "return", answer), (1, 1, "call", None)]
+    lines = [event(number, number, kind, client=0, lock=lock, attempt=attempt, op="acquire" if number < 4 else "release", **({"result": result} if result else {}))
+             for number, (lock, attempt, kind, result) in enumerate(told)]
+    path, edn = tmp_path / "a.jsonl", tmp_path / "a.edn"
+    path.write_text(head(names=["A", "B"], locks=2) + "".join(lines) + '{"end": 5}\n')
+    document = json.loads(picklock("convert", path, "--to", "porcupine").out)
+    assert [(one["lock"], one["op"], one["result"]) for one in document["operations"] if one["op"] != "expire"] == [
+        (0, "acquire", "granted"), (1, "acquire", answer), (1, "release", None)]
+    for lock in 0, 1:
+        alone = {**document, "operations": [one for one in document["operations"] if one["lock"] == lock]}
+        assert linearizable(alone) == (lock == 0 or answer == "granted")
+    assert picklock("convert", path, "--to", "knossos", "--out", edn).status == 0
+    assert [(one["process"], one["type"]) for one in map(read_edn, edn.read_text().splitlines())] == [
+        (2, "invoke"), (0, "invoke"), (0, "ok"), (2, "ok" if answer == "granted" else "fail"), (2, "invoke"), (2, "info")]
+    for words in ((path,), (edn, "--format", "jepsen-edn", "--model", "owner-mutex", "--refusals", "--concurrency", "4")):
+        assert picklock("check", *words).status == (2 if answer == "granted" else 1)
+    names = [each["name"] for each in json.loads(picklock("convert", path, "--to", "perfetto").out)["traceEvents"]]
+    assert names.count("holds") == (2 if answer == "granted" else 1) and "release: no answer" in names
+
+
 def in_us(time):
     """Below a microsecond there is only the order of the lines."""
     return time // 1000 * 1000

@@ -13,7 +13,7 @@ static const struct export_rules *const formats[] = {
 #include "history/exports.def"
 #undef EXPORT
 };
-enum { FORMATS_COUNT = sizeof formats / sizeof *formats };
+enum { NO_LOCK = -1, FORMATS_COUNT = sizeof formats / sizeof *formats };
 
 enum fail export_named(const char *name, const struct export_rules **rules, struct failure *failure)
 {
@@ -46,8 +46,45 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 {
     *export = (struct export){.out = out, .head = head, .last_us = -1};
     export->clients = memory_new((size_t)head->clients, sizeof *export->clients);
+    for (int i = 0; i < head->clients; i++)
+        export->clients[i].lock = NO_LOCK;
     if (rules->begin)
         rules->begin(export);
+}
+
+static void change_places(struct export_client *place, struct export_client *other)
+{
+    const struct export_client was = *place, is = *other;
+    *place = is;
+    *other = was;
+    place->next = was.next;
+    other->next = is.next;
+}
+
+bool export_look_at(struct export *export, int client, int lock)
+{
+    struct export_client *place = &export->clients[client], *other = place->next;
+    if (place->lock == lock)
+        return true;
+    while (other && other->lock != lock)
+        other = other->next;
+    if (other)
+        change_places(place, other);
+    return other;
+}
+
+/* The same, which has come there now. */
+static void come_to(struct export *export, int client, int lock)
+{
+    struct export_client *place = &export->clients[client];
+    if (export_look_at(export, client, lock))
+        return;
+    if (place->lock != NO_LOCK) {
+        struct export_client *made = memory_new(1, sizeof *made);
+        *made = *place;
+        *place = (struct export_client){.next = made};
+    }
+    place->lock = lock;
 }
 
 int64_t export_stamp_ns(const struct export *export)
@@ -63,7 +100,6 @@ static void called(struct export *export, const struct event *event)
     client->is_holding &= event->op != OP_RELEASE && event->op != OP_ACQUIRE;
     client->is_open = true;
     client->op = event->op;
-    client->lock = event->lock;
     client->attempt = event->attempt;
     client->call_us = event->time_us;
     client->call_ns = export_stamp_ns(export);
@@ -74,7 +110,7 @@ static void called(struct export *export, const struct event *event)
 static void end_others(struct export *export, int client)
 {
     for (int i = 0; i < export->head->clients; i++)
-        if (export->clients[i].lock == export->clients[client].lock)
+        if (export_look_at(export, i, export->clients[client].lock))
             export->clients[i].is_holding &= i == client;
 }
 
@@ -98,6 +134,10 @@ void export_event(struct export *export, const struct export_rules *rules,
                   const struct event *event)
 {
     struct export_client *client = event->client >= 0 ? &export->clients[event->client] : NULL;
+    if (client && event->kind == EVENT_CALL)
+        come_to(export, event->client, event->lock);
+    else if (client && (event->kind == EVENT_RETURN || event->kind == EVENT_NOTICE))
+        (void)export_look_at(export, event->client, event->lock);
     bool is_answer = client && event->kind == EVENT_RETURN && client->is_open &&
                      client->op == event->op && client->attempt == event->attempt;
     export->order = event->time_us == export->last_us ? export->order + 1 : 0;
@@ -121,11 +161,25 @@ void export_event(struct export *export, const struct export_rules *rules,
     }
 }
 
+/* At each lock that it came to. */
+static void finish(struct export *export, const struct export_rules *rules, int client)
+{
+    struct export_client *place = &export->clients[client], *other;
+    for (;;) {
+        if ((place->is_open || place->is_holding) && rules->open)
+            rules->open(export, client);
+        other = place->next;
+        if (!other)
+            return;
+        *place = *other;
+        free(other);
+    }
+}
+
 void export_finish(struct export *export, const struct export_rules *rules)
 {
     for (int i = 0; i < export->head->clients; i++)
-        if ((export->clients[i].is_open || export->clients[i].is_holding) && rules->open)
-            rules->open(export, i);
+        finish(export, rules, i);
     if (rules->end)
         rules->end(export);
     free(export->clients);

@@ -1,7 +1,7 @@
 /* export.h - a history in the format of another tool; reports/README.md tells of the mappings.
  *
- * Written as it is read: memory grows with clients. What servers did is left out, but for
- * perfetto's faults. */
+ * Written as it is read: memory grows with clients, and the locks that each comes to. What servers
+ * did is left out, but for perfetto's faults. */
 #ifndef PICKLOCK_HISTORY_EXPORT_H
 #define PICKLOCK_HISTORY_EXPORT_H
 
@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-/* A client's operation under way, and what it holds. */
+/* A client's operation under way at a lock, and what it holds there. */
 struct export_client {
+    struct export_client *next; /* the same client at another lock; NULL: at no more */
     bool is_open, is_holding;
     bool was_holding; /* before the operation under way */
     enum operation op;
@@ -19,14 +20,14 @@ struct export_client {
     int64_t call_us, held_us;
     int64_t call_ns, return_ns; /* export_stamp_ns() of the last ones */
     int64_t renewals;           /* that it has called, answered or not */
-    int64_t retired;            /* operations on its lock that ended without an answer */
+    int64_t retired;            /* operations there that ended without an answer */
 };
 
 struct export
 {
     FILE *out;                       /* borrowed */
     const struct history_head *head; /* kept */
-    struct export_client *clients;
+    struct export_client *clients;   /* each at the lock that is looked at */
     int64_t written;
     int64_t last_us;
     int64_t order;   /* of the event in hand, among those of its microsecond */
@@ -58,6 +59,9 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 void export_event(struct export *export, const struct export_rules *rules,
                   const struct event *event);
 void export_finish(struct export *export, const struct export_rules *rules);
+
+/* Looks at that client at that lock; false: it has not come there. */
+bool export_look_at(struct export *export, int client, int lock);
 
 /* The time of the event in hand, so that those of one microsecond are in order. */
 int64_t export_stamp_ns(const struct export *export);

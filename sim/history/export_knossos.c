@@ -1,6 +1,7 @@
 /* export_knossos.c - EDN for Knossos: a map a line. Processes of a Jepsen test keep their numbers.
- * A client of ours that had no answer goes on as another process, as Jepsen's threads do it: as the
- * client's number plus a multiple of the number of clients. */
+ * A client of ours is a thread at each lock, since it may ask for several at once. One that had no
+ * answer goes on as another process, as Jepsen's threads do it: as its number plus a multiple of
+ * the number of threads. */
 #include "history/export.h"
 
 #include <inttypes.h>
@@ -12,7 +13,9 @@ static const char *const functions[OP_COUNT] = {
 static void put(struct export *export, int client, enum operation op, int lock, const char *type,
                 const struct event *answer)
 {
-    const int64_t number = client + export->clients[client].retired * export->head->clients;
+    const int64_t threads = (int64_t) export->head->clients * export->head->locks;
+    const int64_t thread = client + (int64_t)lock * export->head->clients;
+    const int64_t number = thread + export->clients[client].retired * threads;
     if (op == OP_ACCESS)
         return;
     fprintf(export->out, "{:index %" PRId64 ", :time %" PRId64 ", :process %" PRId64,

@@ -65,7 +65,7 @@ static void end_others(struct export *export, int client)
     const struct export_client *who = &export->clients[client];
     for (int i = 0; i < export->head->clients; i++) {
         const struct export_client *other = &export->clients[i];
-        if (i != client && other->lock == who->lock)
+        if (i != client && export_look_at(export, i, who->lock))
             end_hold(export, i, who->call_us > other->held_us ? who->call_us : other->held_us);
     }
 }
@@ -76,7 +76,7 @@ static void call(struct export *export, const struct event *event)
     const struct export_client *who = &export->clients[event->client];
     if (event->op == OP_ACQUIRE || event->op == OP_RELEASE)
         end_hold(export, event->client, event->time_us);
-    if (who->attempt == 0 || who->lock != event->lock)
+    if (who->attempt == 0)
         name_row(export, "thread_name", event->lock, event->client,
                  export->head->names[event->client]);
 }
