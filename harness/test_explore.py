@@ -172,7 +172,7 @@ def test_of_a_users_scheme_its_own_faults_fail(tmp_path):
     bad = build(tmp_path, mine("bad").replace("out_compare_and_delete(out, SERVER_ONE, lease);", "out_del(out, SERVER_ONE);"), "bad")
     for scheme, fault, status in [(good, "slow-work,restart-empty", 0), (bad, "slow-work", 1)]:
         ran = run("explore", "--scheme", scheme, "--fault", fault)
-        assert ran.status == status and "Where nothing was expected, --fail-on scheme decided." in ran.out, ran
+        assert ran.status == status and "Where nothing was expected, --fail-on scheme said what counts as a failure." in ran.out, ran
     assert run("explore", "--scheme", good, "--fault", "restart-empty", "--fail-on", "bug").status == 1
     assert run("explore", "--scheme", bad, "--fault", "slow-work", "--fail-on", "never").status == 0
 

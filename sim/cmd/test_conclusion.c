@@ -81,6 +81,7 @@ enum fail test_conclusion_print(const struct results *results, const char *folde
     free(whole);
     print_causes(&conclusion);
     print_words(conclusion_known(&conclusion), 0);
+    print_words(conclusion_held(&view), 0);
     print_words(conclusion_others(&conclusion), 0);
     print_words(conclusion_run(&view), 0);
     print_words(conclusion_open(&view, &conclusion), 0);

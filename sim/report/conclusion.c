@@ -188,6 +188,67 @@ char *conclusion_known(const struct conclusion *conclusion)
     return words;
 }
 
+/* In how many cells a property holds, and in how many it does not by what the deployment did alone:
+ * whether the lock would break it there, too, nobody looked. */
+struct held {
+    bool is_shown; /* by the lock's doing it is violated nowhere, and each cell was judged */
+    int holds, lost;
+};
+
+static void note_held(struct held *held, const struct result_row *row, enum property property)
+{
+    const struct result_property *judged = NULL;
+    for (int i = 0; i < row->properties_count && !judged; i++)
+        judged = row->properties[i].property == property ? &row->properties[i] : NULL;
+    const enum verdict verdict = judged ? judged->verdict : VERDICT_UNKNOWN;
+    const bool is_lost =
+        verdict == VERDICT_VIOLATED && cause_blame(judged->cause) == BLAME_DEPLOYMENT;
+    if (verdict == VERDICT_VIOLATED && !is_lost)
+        held->is_shown = false;
+    if (!row->search || row->search->is_sampled)
+        return; /* shows what is violated alone */
+    held->is_shown &= verdict == VERDICT_HOLDS || is_lost;
+    held->holds += verdict == VERDICT_HOLDS;
+    held->lost += is_lost;
+}
+
+static struct held held_of(const struct view *view, enum property property)
+{
+    struct held held = {.is_shown = true};
+    for (int i = 0; i < view->count; i++)
+        note_held(&held, view->rows[i], property);
+    held.is_shown &= held.holds > 0;
+    return held;
+}
+
+/* "words (in 17 cells; in 6 others the deployment did)"; NULL: that is not shown. */
+static char *held_part(const struct view *view, enum property property, const char *words)
+{
+    const struct held held = held_of(view, property);
+    if (!held.is_shown)
+        return NULL;
+    char *others = held.lost ? memory_format("; in %d other%s a server lost the lock", held.lost,
+                                             units_plural(held.lost))
+                             : memory_text("");
+    char *part = memory_format("%s (in %d cell%s up to %s bounds%s)", words, held.holds,
+                               units_plural(held.holds), held.holds == 1 ? "its" : "their", others);
+    free(others);
+    return part;
+}
+
+char *conclusion_held(const struct view *view)
+{
+    char *own = held_part(view, PROPERTY_RELEASE_OWN, "no release removed another client's lock");
+    char *alone =
+        held_part(view, PROPERTY_LEASE_EXCLUSION, "nobody else got the lock within a lease");
+    char *words = own || alone ? memory_format("Held: %s%s%s.", own ? own : "",
+                                               own && alone ? ", and " : "", alone ? alone : "")
+                               : NULL;
+    free(own);
+    free(alone);
+    return words;
+}
+
 char *conclusion_others(const struct conclusion *conclusion)
 {
     static const char *const whose[] = {[BLAME_NOBODY] = "nobody's fault",

@@ -34,12 +34,14 @@ char *conclusion_title(const struct view *view);
 
 /* All return one sentence or two, which the caller frees. The whole: "my_lock.py fails: unlock-bug,
  * late-grant." How many scenarios were played, and why not all; NULL: all were. What a baseline
- * accepts: "Known, accepted: unlock-bug (in 3 cells)."; NULL: nothing. What did not count, and
+ * accepts: "Known, accepted: unlock-bug (in 3 cells)."; NULL: nothing. What
+ * was shown to hold, of releases and of leases; NULL: neither. What did not count, and
  * whose fault it is; NULL: there is nothing. What is not decided, with why; NULL: nothing. What was
  * found, or not, by running alone; NULL: nothing was looked for so. */
 char *conclusion_whole(const struct view *view, const struct conclusion *conclusion);
 char *conclusion_played(const struct view *view);
 char *conclusion_known(const struct conclusion *conclusion);
+char *conclusion_held(const struct view *view);
 char *conclusion_others(const struct conclusion *conclusion);
 char *conclusion_open(const struct view *view, const struct conclusion *conclusion);
 char *conclusion_run(const struct view *view);

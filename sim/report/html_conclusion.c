@@ -67,6 +67,7 @@ void html_conclusion(const struct page *page)
     else if (!conclusion.count)
         html_put(page, "<p>Nothing.</p>\n");
     put_paragraph(page, conclusion_known(&conclusion));
+    put_paragraph(page, conclusion_held(page->view));
     put_paragraph(page, conclusion_others(&conclusion));
     put_paragraph(page, conclusion_run(page->view));
     put_paragraph(page, conclusion_open(page->view, &conclusion));

@@ -82,9 +82,11 @@ void html_plots(const struct page *page, const struct result_row *row)
 {
     if (!row->stress || !row->stress->series.part_us || !row->stress->series.parts_count)
         return;
-    html_put(page, "<details class=\"plots\" open><summary>Over the time of the run</summary>\n"
-                   "<p class=\"soft\">Shaded: faults struck, the darker the more. Lengths: each "
-                   "bar twice as long as the one before.</p>\n<div class=\"figures\">\n");
+    html_put(
+        page,
+        "<details class=\"plots\" open><summary>Over the time of the run</summary>\n"
+        "<p class=\"soft\">Shaded: faults struck, the darker the more. Lengths: each "
+        "bar counts lengths up to twice those of the one before.</p>\n<div class=\"figures\">\n");
     put_over_time(page, row);
     char *quantiles = quantiles_words(&row->stress->latency_us);
     put_lengths(page, "Acquire calls by their length", quantiles, row->stress->series.waits);

@@ -47,7 +47,7 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     fputs(fits ? "" : "\n   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
-        fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new in 1000 at the end",
+        fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new states in 1000 runs at the end",
                 search->runs, search->new_per_1000);
     else
         fprintf(terminal->out, "%10" PRId64 " transitions", search->transitions);
@@ -71,17 +71,19 @@ static void print_reliance(const struct terminal *terminal, const struct view *v
             most = search->omissions;
     }
     if (most >= 0) {
-        char *words = memory_format("States omitted because two have the same fingerprint: %.0e "
-                                    "expected in the largest search.",
-                                    most);
+        char *words =
+            memory_format("States are told apart by a fingerprint of 64 bits: in the largest "
+                          "search %.0e are expected to be missed for that.",
+                          most);
         text_print_wrapped(terminal->out, words, 0, terminal->columns);
         free(words);
     }
     if (is_random)
-        text_print_wrapped(terminal->out,
-                           "A random search never proves that a property holds: what it does not "
-                           "find is unknown. Only that of a worker judges progress.",
-                           0, text_columns(terminal->out) ? terminal->columns : INT_MAX);
+        text_print_wrapped(
+            terminal->out,
+            "A random search never proves that a property holds: what it does not "
+            "find is unknown. Whether somebody waits for ever it judges only of a program.",
+            0, text_columns(terminal->out) ? terminal->columns : INT_MAX);
 }
 
 /* What is searched, and how far: in one line where there is room. */

@@ -119,7 +119,8 @@ char *view_scope_words(const struct view *view);
  * the lock by their own doing (causes.def: HARM_LOCK). NULL: nothing was judged. */
 char *view_sides_words(const struct view *view);
 
-/* "Where nothing was expected, --fail-on scheme decided.", or NULL: no policy could fail anything.
+/* "Where nothing was expected, --fail-on scheme said what counts as a failure.", or NULL: no policy
+ * could fail anything.
  */
 char *view_policy_words(const struct results *results);
 

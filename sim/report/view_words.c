@@ -155,7 +155,7 @@ static char *runs_words(const struct view *view, struct view_counts counts)
     if (not == 0 && open == 0)
         return memory_text("Nothing is other than expected.");
     if (not &&counts.stress == counts.rows)
-        return memory_format("%d of %d stress runs lost the lock.", not, counts.rows);
+        return memory_format("%d of %d stress runs failed.", not, counts.rows);
     char *more =
         open ? memory_format("%s%d could not be judged", not ? ", " : "", open) : memory_text("");
     char *words = not ? memory_format("%d of %d verdicts %s not as expected%s.", not, counts.rows,
@@ -336,7 +336,7 @@ char *view_policy_words(const struct results *results)
         free(words);
         words = longer;
     }
-    char *sentence = words ? memory_format("%s decided.", words) : NULL;
+    char *sentence = words ? memory_format("%s said what counts as a failure.", words) : NULL;
     free(words);
     return sentence;
 }

@@ -206,8 +206,8 @@ static void note_early_end(struct results *results, const struct stress_options 
 }
 
 static const char one_at_a_time[] =
-    "The servers do not tell in which order they read, so one command at a time was with each of "
-    "them: the order in which they executed is known, and concurrency was given for it.";
+    "Each server was given one command at a time, so that the order in which it executed them is "
+    "known: this server does not tell it. Two commands were never on their way to it together.";
 
 static const char direct[] =
     "Clients talked to the servers directly, without the proxy: no fault of the network could "

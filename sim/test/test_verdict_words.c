@@ -1,6 +1,6 @@
 /* test_verdict_words.c - the sentences in which a report says what all its rows come to. */
 #include "base/memory.h"
-#include "report/view.h"
+#include "report/conclusion.h"
 #include "run/result.h"
 
 #include <stdio.h>
@@ -171,6 +171,41 @@ static void a_cell_tells_all_that_counts(void **state)
     results_free(&results);
 }
 
+static void add_held(struct result_row *row, enum property property)
+{
+    const int at = row->properties_count++;
+    row->properties[at] = (struct result_property){
+        .property = property, .verdict = VERDICT_HOLDS, .expected = EXPECTED_NOTHING};
+}
+
+/* What each cell shows, and no more: of one in which a server lost the lock, nothing; and of a
+ * property that was not judged everywhere, nothing at all. */
+static void good_news_is_told_where_it_was_shown(void **state)
+{
+    struct results results = {0};
+    struct view view;
+    (void)state;
+    struct result_row *row = add_cell(&results, "broken (early-expiry, 7 steps)");
+    add_violation(row, PROPERTY_LEASE_EXCLUSION, CAUSE_EARLY_EXPIRY, 7);
+    add_held(row, PROPERTY_RELEASE_OWN);
+    row = add_cell(&results, "safe");
+    add_held(row, PROPERTY_LEASE_EXCLUSION);
+    add_held(row, PROPERTY_RELEASE_OWN);
+    view_init(&view, &results);
+    assert_words(conclusion_held(&view),
+                 "Held: no release removed another client's lock (in 2 cells up to their bounds), "
+                 "and nobody else got the lock within a lease (in 1 cell up to its bounds; in 1 "
+                 "other a server lost the lock).");
+    row->properties[0].verdict = VERDICT_UNKNOWN;
+    assert_words(conclusion_held(&view), "Held: no release removed another client's lock (in 2 "
+                                         "cells up to their bounds).");
+    row->properties[1].verdict = VERDICT_VIOLATED;
+    row->properties[1].cause = CAUSE_UNLOCK_BUG;
+    assert_null(conclusion_held(&view));
+    view_close(&view);
+    results_free(&results);
+}
+
 static void a_cell_that_tells_all_keeps_its_words(void **state)
 {
     struct results results = {0};
@@ -189,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_scheme_of_the_table_broke_the_lock_or_fails_otherwise),
         cmocka_unit_test(a_sample_says_that_it_is_one),
         cmocka_unit_test(a_cell_tells_all_that_counts),
+        cmocka_unit_test(good_news_is_told_where_it_was_shown),
         cmocka_unit_test(a_cell_that_tells_all_keeps_its_words),
         cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
     };
