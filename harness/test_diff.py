@@ -82,8 +82,10 @@ def test_nothing_in_common_is_unknown(mended, tmp_path):
     other = run("explore", "--scheme", "set-nx-px-cad", "--fault", "none", "--out", tmp_path)
     assert other.status == 0
     told = run("report", "--diff", tmp_path / "latest", mended["safe"])
-    assert told.status == 2 and "Compared with" in told.out and ": 0 runs or cells" in told.out
+    assert told.status == 2 and ": 0 runs or cells: they share none, so nothing new or gone is known\n" in told.out
     assert "\nNot there any more\n  set-nx-px-cad, none\n" in told.out and "\nNot there before\n  my_lock, crash\n" in told.out
+    told = run("report", "--diff", tmp_path / "latest", mended["naive"])  # what fails there may have failed before
+    assert told.status == 2 and "they share none" in told.out
 
 
 def test_a_folder_that_is_none_is_refused(mended, tmp_path):

@@ -50,7 +50,9 @@ static void print_diff(const struct diff *diff)
 {
     text_format(stdout, TEXT_PLAIN, "Compared with %s: %d run%s or cell%s", diff->name,
                 diff->compared, units_plural(diff->compared), units_plural(diff->compared));
-    printf("%s\n", diff->count ? "" : ", all the same");
+    printf("%s\n", diff->compared == 0 ? ": they share none, so nothing new or gone is known"
+                   : diff->count       ? ""
+                                       : ", all the same");
     for (int i = 0; i < diff->count; i++) {
         const struct diff_change *change = &diff->changes[i];
         if (i == 0 || change->kind != diff->changes[i - 1].kind)

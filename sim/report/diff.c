@@ -197,7 +197,9 @@ void diff_note(struct diff *diff, struct results *now)
     results_note(now, memory_format("Compared with %s: %d run%s or cell%s, %s.", diff->name,
                                     diff->compared, units_plural(diff->compared),
                                     units_plural(diff->compared),
-                                    diff->count ? "of which this is different" : "all the same"));
+                                    diff->compared == 0 ? "since they share none"
+                                    : diff->count       ? "of which this is different"
+                                                        : "all the same"));
     for (int kind = 0; kind < DIFF_COUNT; kind++) {
         char *all = NULL;
         for (int i = 0; i < diff->count; i++) {
@@ -217,7 +219,9 @@ void diff_note(struct diff *diff, struct results *now)
 
 enum fail diff_status(const struct diff *diff, const struct results *now)
 {
-    bool is_open = diff->of_kind[DIFF_OPEN] > 0 || diff->compared == 0 || now->missing_count > 0 ||
-                   now->interrupted.why != NULL;
+    bool is_open =
+        diff->of_kind[DIFF_OPEN] > 0 || now->missing_count > 0 || now->interrupted.why != NULL;
+    if (diff->compared == 0)
+        return FAIL_UNKNOWN; /* what is there now may have been there before */
     return diff->failures ? FAIL_EXPECTATION : is_open ? FAIL_UNKNOWN : FAIL_NONE;
 }

@@ -132,7 +132,7 @@ void html_search(const struct page *page, const struct search_figures *search)
 static void put_heading(const struct page *page, const struct result_row *row)
 {
     html_put(page, "<h3>%s", view_names(row).second);
-    if (!row->search)
+    if (!row->search && !row->is_unrated)
         html_put(page, " <small>%s</small>", view_side(row));
     html_put(page, "</h3>\n");
     put_badge(page, row);

@@ -178,8 +178,9 @@ static void put_heads(const struct page *page, const struct grid *grid)
         html_put(page, "<th role=\"columnheader\" scope=\"col\" class=\"%s%s\">%s",
                  i < grid->naive ? "naive" : "safe", first_class(grid, i), result_lock(column));
         if (column->search && has_namesake(grid, i))
-            html_put(page, "<small class=\"bounds\">%" PRId64 " server%s</small>",
-                     column->search->servers, units_plural(column->search->servers));
+            html_put(page, "<small class=\"bounds\">%" PRId64 " server%s%s</small>",
+                     column->search->servers, units_plural(column->search->servers),
+                     search_is_random(column->search) ? ", random runs" : "");
         html_put(page, "</th>");
     }
     html_put(page, "</tr>\n</thead>\n");
@@ -411,7 +412,7 @@ static void put_stress_row(const struct page *page, int at)
     const char *style = html_verdict_class(row);
     char *id = html_row_id(page->view, at);
     html_put(page, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">%s</a> <small>%s</small>",
-             id, result_lock(row), view_side(row));
+             id, result_lock(row), row->is_unrated ? "" : view_side(row));
     html_origin(page, row->origin);
     html_put(page, "</th><td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
     put_run_link(page, at, 1);
