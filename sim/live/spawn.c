@@ -2,6 +2,7 @@
 #include "live/spawn.h"
 
 #include "live/clock.h"
+#include "live/processor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ static _Noreturn void child_run(const struct spawn_options *options, char *const
 {
     sigset_t none;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    processor_begin_child();
     /* The parent may have gone before the line above: then nobody would kill us. */
     if (getppid() != parent)
         _exit(0);

@@ -1,4 +1,5 @@
 /* begin.c - servers and workers begin. See session.h. */
+#include "live/processor.h"
 #include "worker/session_state.h"
 
 #include <errno.h>
@@ -155,6 +156,18 @@ enum fail session_begin(struct session *session, struct failure *failure)
     return FAIL_NONE;
 }
 
+void session_share_processor(struct session *session)
+{
+    if (!session->shares_processor)
+        processor_join();
+    session->shares_processor = true;
+    for (int i = 0; i < session->options.servers; i++)
+        processor_take(session->servers.rows[i].process.pid);
+    for (int i = 0; i < session->options.clients; i++)
+        if (!worker_has_ended(session->clients[i].worker))
+            processor_take(worker_pid(session->clients[i].worker));
+}
+
 enum fail session_finish(struct session *session, struct failure *failure)
 {
     for (int i = 0; i < session->options.clients; i++)
@@ -163,5 +176,6 @@ enum fail session_finish(struct session *session, struct failure *failure)
     if (session_set_now(session, 0, failure))
         return failure->code;
     session_note_beginnings(session);
+    session_share_processor(session);
     return FAIL_NONE;
 }

@@ -2,6 +2,7 @@
  * node(1), NODE_OPTIONS. */
 #include "worker/launch.h"
 
+#include "live/processor.h"
 #include "live/spawn.h"
 #include "worker/calls/calls.h"
 #include "worker/program.h"
@@ -208,6 +209,7 @@ enum fail launch(struct launched *launched, char *const *words,
     int error = open_all(&pipes) ? 0 : errno, pid = 0;
     int supervisor = error ? -1 : fork();
     if (supervisor == 0) {
+        processor_begin_child();
         struct launching child = {.words = words,
                                   .options = options,
                                   .page = page,

@@ -222,8 +222,10 @@ enum fail session_reset(struct session *session, unsigned anew, struct failure *
             wrong |= is_as_it_began(session, i) ? 0 : 1u << i;
             session->clients[i].redials = 0;
         }
-        if (!wrong)
+        if (!wrong) {
+            session_share_processor(session);
             return FAIL_NONE;
+        }
         if (wrong & anew)
             return say_difference(session, __builtin_ctz(wrong & anew), failure);
         anew |= wrong;

@@ -2,6 +2,7 @@
 #include "worker/session.h"
 
 #include "base/memory.h"
+#include "live/processor.h"
 #include "worker/runtime.h"
 #include "worker/session_state.h"
 
@@ -392,6 +393,8 @@ void session_free(struct session *session)
     if (!session)
         return;
     session->is_closing = true;
+    if (session->shares_processor)
+        processor_leave();
     for (int i = 0; i < session->options.clients; i++) {
         worker_free(session->clients[i].worker);
         for (int j = 0; j < session->options.servers; j++)

@@ -106,9 +106,12 @@ struct session {
     char library[PROTOCOL_TEXT_MAX];
     struct failure failure; /* the first thing that went wrong by itself */
     bool is_closing;
+    bool shares_processor;
 };
 
 /* --- begin.c --- */
+/* All that run by now take turns on one processor. */
+void session_share_processor(struct session *session);
 /* Virtual, for a program that sleeps while it begins. */
 enum { SESSION_BEGIN_US = 5000000, SESSION_PROOF_US = 7000 };
 /* They begin, and the proofs take some time: then it is 0. */

@@ -6,6 +6,7 @@
  * GRACE_TICKS of our own loop while nobody does anything: a worker that the machine lets wait uses
  * up none of them, nor does a loop that has not run. */
 #include "base/monotonic.h"
+#include "live/processor.h"
 #include "worker/runtime.h"
 #include "worker/session_state.h"
 
@@ -324,6 +325,7 @@ enum fail session_settle(struct session *session, struct failure *failure)
     const int64_t began_ms = real_ms();
     int64_t seen = session->activity;
     int still_ticks = 0;
+    processor_look();
     session->tick.data = &has_ticked;
     uv_update_time(&session->loop);
     (void)uv_timer_start(&session->tick, on_tick, TICK_MS, TICK_MS);
