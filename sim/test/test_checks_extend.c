@@ -261,6 +261,38 @@ static void what_was_inferred_is_no_answer(void **state)
     story_free(story);
 }
 
+/* Without the servers' side: behind its own lease, beside another one, it may have a new lease from
+ * then on. Who asks alone is with nobody. */
+static void who_asks_for_a_lease_beside_another_may_have_one(void **state)
+{
+    (void)state;
+    for (int is_beside = 0; is_beside < 2; is_beside++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, 400);
+        if (is_beside) {
+            calls(story, B, OP_ACQUIRE);
+            returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        }
+        at(story, 450);
+        calls(story, A, OP_EXTEND);
+        returns(story, A, OP_EXTEND, RESULT_FAILED);
+        if (!is_beside) {
+            calls(story, B, OP_ACQUIRE);
+            returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        }
+        ends(story);
+        assert_verdict(story, PROPERTY_LEASE_EXCLUSION,
+                       is_beside ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+        if (is_beside)
+            assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION],
+                        "A asked for its lease anew at 450.0 ms, while another client believed to "
+                        "hold the lock.");
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +306,7 @@ int main(void)
         cmocka_unit_test(who_has_extended_is_late_no_more),
         cmocka_unit_test(what_is_extended_is_touched_no_more),
         cmocka_unit_test(what_was_inferred_is_no_answer),
+        cmocka_unit_test(who_asks_for_a_lease_beside_another_may_have_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
