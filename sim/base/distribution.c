@@ -3,7 +3,6 @@
 
 #include "base/units.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char exponential[] = "exponential:";
@@ -81,15 +80,4 @@ int64_t distribution_at(const struct distribution *distribution, uint64_t drawn)
         return exponential_at(from_us, drawn);
     }
     return 0;
-}
-
-const char *distribution_print(const struct distribution *distribution, char *text)
-{
-    char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-    const bool is_range = distribution->kind == DISTRIBUTION_UNIFORM;
-    (void)snprintf(text, DISTRIBUTION_TEXT_MAX, "%s%s%s%s",
-                   distribution->kind == DISTRIBUTION_EXPONENTIAL ? exponential : "",
-                   units_print_duration(distribution->from_us, from), is_range ? ".." : "",
-                   is_range ? units_print_duration(distribution->to_us, to) : "");
-    return text;
 }

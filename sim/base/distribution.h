@@ -34,8 +34,4 @@ enum fail distribution_read(const char *text, int64_t most_us, struct distributi
 /* The length that one draw (64 random bits) stands for: us, 0 or more. */
 int64_t distribution_at(const struct distribution *distribution, uint64_t drawn);
 
-enum { DISTRIBUTION_TEXT_MAX = 160 };
-/* As it is read. text: DISTRIBUTION_TEXT_MAX bytes. */
-const char *distribution_print(const struct distribution *distribution, char *text);
-
 #endif
