@@ -21,7 +21,7 @@ def test_the_explorers_matrix_says_what_was_found(browser, explored):
     for row in results:
         said = texts[row["fault"], row["scheme"]]
         short = re.sub(r"^broken \(([a-z-]+), (\d+ steps)\)$|^(stuck) \((\d+ steps)\)$", r"\1\3 \2\4", row["words"])
-        assert any(text.endswith(short) for text in said), (row, said)
+        assert any(re.sub(r" and \d+ more$", "", text).endswith(short) for text in said), (row, said)  # more causes that count
     heads = [head.text for head in css(browser, "table.explored thead tr:last-child th")]
     assert heads[-2:] == ["redlock\n3 servers", "redlock\n5 servers"] and heads[1] == "set-nx-ex-del"
     efforts = [cell.text for cell in css(browser, "table.explored tfoot td")]
