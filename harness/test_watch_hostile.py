@@ -100,3 +100,20 @@ def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path):
         result, results = json_of(tmp_path, program, "--redis", f"redis://127.0.0.1:{int(between.stdout.readline())}")
         between.terminate()
     assert result.status == 2 and not holds(results) and "was answered otherwise than its key shows" in result.err, result.out + result.err
+
+
+def test_memory_does_not_grow_with_requests_that_stood_in_line(tmp_path):
+    """Inline ones stand in line; those of several connections behind each other."""
+    result, results = json_of(tmp_path, RAW + """
+def kilobytes():
+    with open(f"/proc/{os.getppid()}/status") as status: return int([line for line in status if line.startswith("VmRSS")][0].split()[1])
+all = [Raw() for _ in range(8)]
+def ask(times):
+    for each in all: each.sends(b"set lock:1 token-of-client-A nx px 20000\\r\\n" * times)
+    for each in all:
+        for _ in range(times): each.hears()
+assert takes(one, A) and not takes(other, B)
+ask(500); before = kilobytes(); ask(500)
+assert kilobytes() - before < 4000, kilobytes() - before
+""")
+    assert result.status == 0 and not violated(results), result.out + result.err

@@ -16,14 +16,20 @@ static struct watched_request *evident_new(struct watched_run *watching)
     if (!made)
         return memory_new(1, sizeof *made);
     watching->spare = made->next;
+    watching->spares--;
     made->is_read = made->is_answered = false;
     return made;
 }
 
 static void evident_free(struct watched_run *watching, struct watched_request *request)
 {
+    if (watching->spares == SPARES_MAX) { /* those that stood in line come on top */
+        free(request);
+        return;
+    }
     request->next = watching->spare;
     watching->spare = request;
+    watching->spares++;
 }
 
 void evident_free_spare(struct watched_run *watching)
@@ -243,8 +249,9 @@ static void tell_all(struct watched_run *watching)
         reads_take(watching->reads);
         tell(watching, request);
         watching->keys.rows[request->keys[0]].evident--;
+        struct watched_link *link = request->link;
         evident_free(watching, request);
-        watched_link_leave(request->link);
+        watched_link_leave(link);
     }
     turns_soon(watching);
 }

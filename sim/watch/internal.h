@@ -24,6 +24,7 @@ enum {
     TRANSACTION_MAX = 256 * 1024,
     SHOWN_MAX = 16 * 1024, /* of a request, by the proxy */
     EVIDENT_MAX = 512,
+    SPARES_MAX = 1024,
     NOBODY_KNOWN = -1,
 };
 
@@ -141,6 +142,7 @@ struct watched_run {
     char version[VERSION_MAX];   /* of the server */
     struct watched_reads *reads; /* NULL: the server does not tell it */
     struct watched_request *spare;
+    int spares;
     struct watched_request *current, *first, *last;
     uv_timer_t *next_turn; /* fires when the next one may begin */
 };
