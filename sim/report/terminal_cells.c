@@ -42,9 +42,15 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     const bool fits = !text_columns(terminal->out) ||
                       2 + widths[0] + 2 + widths[1] + STATES_COLUMNS <= terminal->columns;
     char *line = view_cell_line(row);
-    terminal_cell(terminal, terminal_colour(row), line, fits ? widths[1] : 0);
+    if (fits || 2 + widths[0] + 2 + text_width(line) <= terminal->columns) {
+        terminal_cell(terminal, terminal_colour(row), line, fits ? widths[1] : 0);
+        fputs(fits ? "" : "\n", terminal->out);
+    } else {
+        fputc('\n', terminal->out);
+        text_print_wrapped(terminal->out, line, 4, terminal->columns);
+    }
     free(line);
-    fputs(fits ? "" : "\n   ", terminal->out);
+    fputs(fits ? "" : "   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
         fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new states in 1000 runs at the end",
