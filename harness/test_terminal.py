@@ -109,6 +109,15 @@ def test_progress_for_machines():
     assert "{" not in ran.out
 
 
+def test_seconds_go_on_from_part_to_part_and_a_guess_waits():
+    """A search and the writing of its witnesses count from one moment; how long it will take nobody guesses by its first, small cells."""
+    ran = run("explore", "--scheme", "set-nx-ex-del", "--fault", "none,slow-work,stall,crash", "--witness", "--progress", "json")
+    told = [json.loads(line) for line in ran.err.splitlines()]
+    assert "writes its witnesses" in told[-1]["progress"] and len(told) >= 2
+    assert [line["seconds"] for line in told] == sorted(line["seconds"] for line in told)
+    assert not any("seconds_left" in line for line in told if 4 * line.get("done", 0) < 3 * line.get("of", 4))
+
+
 def test_the_schema_of_progress_names_each_field_that_is_told(tmp_path):
     """Every line is of it, and every field of it is told by one of these commands."""
     schema, told = json.loads((ROOT / "reports/progress.schema.json").read_text()), set()

@@ -43,13 +43,15 @@ static void tell_begin(int count, int64_t deadline_us)
     heartbeat_begin();
 }
 
-/* By what the cells that are done have taken, and no more than there is time for. */
+/* By what the cells that are done have taken, once they are most of all: the first ones are the
+ * small ones. No more than there is time for. */
 static void guess_left(struct heartbeat_figures *figures, int64_t now_us)
 {
-    int64_t most = told.deadline_us ? told.deadline_us - now_us : -1;
-    if (told.done)
+    const int64_t most = told.deadline_us ? told.deadline_us - now_us : -1;
+    const bool can_guess = told.done > 0 && 4 * told.done >= 3 * told.count;
+    if (can_guess)
         figures->left_us = (now_us - told.began_us) / told.done * (told.count - told.done);
-    if (!told.deadline_us || (told.done && figures->left_us <= most))
+    if (!told.deadline_us || (can_guess && figures->left_us <= most))
         return;
     figures->left_us = most > 0 ? most : 0;
     figures->is_at_most = true;

@@ -148,7 +148,8 @@ void heartbeat_begin(void)
     sigset_t all, before;
     pthread_condattr_t attributes;
     heartbeat.is_over = false;
-    heartbeat.began_us = monotonic_us();
+    if (!heartbeat.began_us) /* of the command, not of its part */
+        heartbeat.began_us = monotonic_us();
     heartbeat.told_us = 0;
     heartbeat.is_terminal = how == IN_WORDS && text_can_draw(stderr);
     if (how != IN_WORDS)
