@@ -4,10 +4,11 @@ import html
 import json
 import re
 import shlex
+import signal
 import subprocess
 
 import pytest
-from conftest import PICKLOCK, ROOT, flat, run, verdicts
+from conftest import PATIENCE_S, PICKLOCK, ROOT, flat, run, until, verdicts
 from plugins import SCENARIO, build, mine
 
 
@@ -102,6 +103,38 @@ def test_a_step_that_ends_the_program_gives_no_verdict(tmp_path, picklock):
     made = build(tmp_path, text)
     ran = picklock("run", "--on", "sim", "--scheme", made, SCENARIO)
     assert ran.status == 64 and f"{made}: " in ran.err and "called exit" in ran.err and ran.out == "", ran
+
+
+LIBRARY = "const char *volatile none = NULL; volatile size_t length = strlen(none); (void)length;"
+
+
+@pytest.mark.parametrize(("bad", "words"), [("*(volatile int *)8 = 1;", "its step crashed (SIGSEGV)"), ("abort();", "its step ended the program (SIGABRT)"),
+                                            (LIBRARY, "its step crashed (SIGSEGV)")], ids=["crashes", "aborts", "in the C library"])
+@pytest.mark.parametrize("command", [["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]], ids=["run", "explore"])
+def test_a_step_that_crashes_is_told_with_its_file(tmp_path, command, bad, words):
+    """It runs inside the program: whose code it was is not to be guessed from a status of 139."""
+    text = "#include <stdlib.h>\n#include <string.h>\n" + mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", bad)
+    made = build(tmp_path, text)
+    ran = run(*command, "--scheme", made, "--out", tmp_path / "runs")
+    assert ran.status == 64 and f"{made}: {words}: nothing was concluded" in ran.err and ran.out == "", ran
+
+
+@pytest.mark.parametrize("command", [["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]], ids=["run", "explore"])
+def test_a_step_that_never_returns_is_ended_by_one_signal(tmp_path, command):
+    """A pipeline's timeout(1) sends no second one. What tells that it is in the step: it writes a file first."""
+    text = ("#include <fcntl.h>\n#include <unistd.h>\n" +
+            mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", f'open("{tmp_path}/there", O_CREAT | O_WRONLY, 0600); for (;;) pause();'))
+    made = build(tmp_path, text)
+    with subprocess.Popen([PICKLOCK, *command, "--scheme", made, "--out", tmp_path / "runs"], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        try:
+            until(lambda: (tmp_path / "there").exists(), "its step begins")
+            running.send_signal(signal.SIGTERM)
+            out, err = running.communicate(timeout=PATIENCE_S)
+        finally:
+            running.kill()
+    assert running.returncode == 2 and f"{made}: INTERRUPTED: its step has not returned for a second: nothing was concluded" in err and out == "", err
+    assert not list((tmp_path / "runs").rglob("results.json"))
 
 
 def test_an_object_that_was_cut_off_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 /* main.c - picks the subcommand. The only file that knows main(). */
 #include "cmd/cmd.h"
+#include "cmd/foreign_code.h"
 #include "cmd/heartbeat.h"
 #include "cmd/help_text.h"
 #include "cmd/options.h"
@@ -10,7 +11,6 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "report/text.h"
-#include "run/plugin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +58,7 @@ static void on_signal(int number)
         return;
     stopped_us = monotonic_us();
     cmd_stop = number;
+    foreign_code_hurry();
 }
 
 void cmd_catch_signals(void)
@@ -239,25 +240,13 @@ static int end(int status)
     return FAIL_INTERNAL;
 }
 
-static bool is_over;
-
-/* A scheme from a file may call exit(): whatever status it names is no verdict. */
-static void on_early_exit(void)
-{
-    const char *file = plugin_last_file();
-    if (is_over || !file)
-        return;
-    cmd_say("%s: its code ended the program (it called exit): nothing was concluded", file);
-    _exit(FAIL_INPUT);
-}
-
 int main(int argc, char **argv)
 {
     hold_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is told like a full disk */
-    if (atexit(on_early_exit))
+    if (!foreign_code_watch())
         return FAIL_INTERNAL;
     int status = end(run_command(argc, argv));
-    is_over = true;
+    foreign_code_is_over();
     return status;
 }

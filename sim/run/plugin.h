@@ -5,7 +5,7 @@
  * my_lock.so must define `const struct scheme scheme_my_lock`; what it asks with (out_send() and so
  * on, schemes/interface.def) is the program's, and all of the program that it sees. Whatever else
  * it names is its own, whatever it is called. It runs inside the program, so it is trusted like the
- * program. */
+ * program; what ends the program, or never returns, is told with its file (cmd/foreign_code.h). */
 #ifndef PICKLOCK_RUN_PLUGIN_H
 #define PICKLOCK_RUN_PLUGIN_H
 

@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "world/contract.h"
+#include "world/stepping.h"
 
 #include <assert.h>
 #include <string.h>
@@ -157,7 +158,9 @@ static void client_step(struct client *client, struct moment *moment, int64_t no
     struct outbox out = {0};
     moment->now_us = own_us(client, now_us);
     step->at = client->state[0];
+    stepping_begin(client->scheme);
     client->scheme->step(client->state, &client->lease, moment, &out);
+    stepping_end();
     step->violation = contract_check(client, &out);
     if (step->violation)
         return;
