@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import picklock
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, ROOT, run, servers
 
@@ -49,6 +50,8 @@ def test_faults_come_and_go(picklock_proxy, picklock_redis):
     assert client.ping()
     with pytest.raises(picklock.PicklockError, match="invalid toxic type"):
         picklock_proxy.add("latencies")
+    with pytest.raises(picklock.PicklockError, match="latency has no latncy; did you mean 'latency'"):  # it would strike nothing
+        picklock_proxy.add("latency", latncy=300)
     picklock_proxy.down()
     with pytest.raises(redis.exceptions.ConnectionError):
         client.ping()
@@ -303,3 +306,9 @@ def test_a_server_that_cannot_be_steered_is_none(tmp_path):
     wrapper.chmod(0o755)
     done = subprocess.run([PICKLOCK, "server", "--redis-server", wrapper], input="advance 1s\n", text=True, capture_output=True, timeout=60)
     assert done.returncode == 69 and done.stdout == "" and "clock" in done.stderr
+
+
+def test_the_attributes_of_toxics_are_those_of_the_proxy():
+    rows = re.findall(r'^TOXIC\(\w+, "(\w+)", \w+, "(\w*)", "(\w*)", "(\w*)"', (ROOT / "sim" / "toxiproxy" / "toxics.def").read_text(), re.M)
+    told = {name: tuple(filter(None, attributes)) for name, *attributes in rows if name != "redis"}  # its are selectors
+    assert told == picklock._TOXICS

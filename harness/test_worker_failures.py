@@ -30,6 +30,12 @@ def test_no_such_program(picklock):
     assert ran.status == 69 and "no-such-program cannot be run: No such file or directory" in ran.err, ran
 
 
+def test_a_file_is_no_program_on_the_path(picklock, tmp_path):
+    (tmp_path / "lock.py").write_text("")
+    ran = picklock("test", "--once", "lock.py", cwd=tmp_path)
+    assert ran.status == 69 and "lock.py cannot be run: it is here, but not on the PATH; name what runs it, as in 'python3 lock.py'" in ran.err, ran
+
+
 def test_a_program_that_is_not_executable(picklock, tmp_path):
     (tmp_path / "lock.py").write_text("")
     ran = once(picklock, f"{tmp_path}/lock.py")

@@ -9,6 +9,7 @@ Standard library only. The program is `picklock` on the PATH, or what the enviro
 own tree it is build/picklock.
 """
 
+import difflib
 import json
 import os
 import pathlib
@@ -308,6 +309,10 @@ class Server(_Running):
         self._tell("reset")
 
 
+_TOXICS = {"noop": (), "latency": ("latency", "jitter"), "bandwidth": ("rate",), "slow_close": ("delay",), "timeout": ("timeout",),
+           "reset_peer": ("timeout",), "slicer": ("average_size", "size_variation", "delay"), "limit_data": ("bytes",)}
+
+
 class Proxy(_Running):
     """The fault proxy in front of a server: faults come and go while connections live. It dies with this process.
 
@@ -341,6 +346,11 @@ class Proxy(_Running):
     def add(self, type, name=None, stream="downstream", toxicity=1.0, **attributes):
         """A fault until it is removed: "latency" (latency=300, jitter=50: ms), "timeout" (timeout=0: silence), "reset_peer", "bandwidth"
         (rate: kB/s), "limit_data" (bytes), "slicer", "slow_close". stream: "downstream", what the server says, or "upstream". Its name."""
+        known = _TOXICS.get(type)
+        for attribute in attributes if known is not None else ():
+            if attribute not in known:
+                near = difflib.get_close_matches(attribute, known, 1)
+                raise PicklockError(f"{type} has no {attribute}" + (f"; did you mean '{near[0]}'?" if near else f": it has {', '.join(known) or 'none'}"))
         toxic = {"type": type, "stream": stream, "toxicity": toxicity, "attributes": attributes, **({"name": name} if name else {})}
         return self._ask("POST", "/proxies/redis/toxics", toxic)["name"]
 

@@ -20,7 +20,8 @@ static enum fail cannot_make(const char *path, int error, struct failure *failur
 {
     enum fail fail =
         error == ENOSPC || error == EDQUOT || error == EIO ? FAIL_INTERNAL : FAIL_INPUT;
-    return failure_set(failure, fail, "%s: no run folder can be made there: %s", path,
+    return failure_set(failure, fail,
+                       "%s: no run folder can be made there: %s; --out names another place", path,
                        strerror(error));
 }
 

@@ -176,6 +176,11 @@ static enum fail not_run(const char *program, int error, struct failure *failure
                            "%s cannot be run: it is not executable; name what runs it, as in "
                            "'python3 %s', or chmod +x",
                            program, program);
+    if (error == ENOENT && !strchr(program, '/') && access(program, R_OK) == 0)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s cannot be run: it is here, but not on the PATH; name what runs it, "
+                           "as in 'python3 %s', or ./%s",
+                           program, program, program);
     const char *package = error == ENOENT ? runtime_package(program) : NULL;
     return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s%s%s", program,
                        strerror(error), package ? " (the Debian package " : "",

@@ -35,7 +35,7 @@ static enum fail unknown_fault(const char *name, struct failure *failure)
                            name);
     const char *nearest = suggest_nearest(name, names, FAULT_COUNT);
     return failure_set(failure, FAIL_INPUT, "there is no fault '%s'%s", name,
-                       suggest_words(nearest, "", suggestion));
+                       suggest_words(nearest, " (picklock list faults)", suggestion));
 }
 
 static void name_budget(struct cell *cell)
