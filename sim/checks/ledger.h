@@ -236,7 +236,7 @@ enum fact_kind {
     FACT_TOUCHED,    /* another client changed a living grant: grant->touch */
     FACT_HOLD,       /* a client believes from here on */
     FACT_RENEWED,    /* its own lease moved on; before_us: its end until now */
-    FACT_HOLD_ENDED, /* by a release, a notice, a crash: event says which */
+    FACT_HOLD_ENDED, /* by a release, a notice, a crash, an exit: event says which */
 };
 
 struct fact {

@@ -307,14 +307,6 @@ struct left ledger_came_late(const struct ledger *ledger, const struct grant *gr
     return left;
 }
 
-bool ledger_has_extended(const struct ledger *ledger, int client)
-{
-    int servers = 0;
-    for (int s = 0; s < ledger->head->servers; s++)
-        servers += (ledger->clients[client].extended >> s & 1) != 0;
-    return servers >= ledger->quorum;
-}
-
 /* Who asked for its lease anew may count on that from when it is told so: it counts from the
  * sending of the request, as that of an acquire. */
 static void extend_returned(struct ledger *ledger, const struct event *event)
@@ -375,15 +367,24 @@ static void returned(struct ledger *ledger, const struct event *event)
         client->released = event->result;
         client->released_us = event->time_us;
     }
-    if (event->op == OP_EXTEND && client->is_extending && event->attempt == client->attempt)
+    if (event->attempt != client->attempt)
+        return;
+    if (event->op == OP_EXTEND && client->is_extending)
         extend_returned(ledger, event);
     /* Who is told that it could not extend what is not its own knows that it has lost it. */
-    if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE &&
-        event->attempt == client->attempt)
+    if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE)
         hold_end(ledger, event, event->client);
-    if ((event->op == OP_ACQUIRE || event->op == OP_RELEASE) && event->result != RESULT_GRANTED &&
-        event->attempt == client->attempt)
+    if ((event->op == OP_ACQUIRE || event->op == OP_RELEASE) && event->result != RESULT_GRANTED)
         leave(ledger, event);
+}
+
+/* A dead process holds nothing, and who comes back is another one. */
+static void process_ended(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_client *client = &ledger->clients[event->client];
+    hold_end(ledger, event, event->client);
+    client->former_attempt = client->attempt;
+    client->reentered = 0;
 }
 
 static void crashed(struct ledger *ledger, const struct event *event)
@@ -391,11 +392,9 @@ static void crashed(struct ledger *ledger, const struct event *event)
     struct ledger_client *client = &ledger->clients[event->client];
     if (client->is_acquiring)
         had_for_nothing(ledger, event);
-    hold_end(ledger, event, event->client);
+    process_ended(ledger, event);
     client->is_acquiring = client->is_releasing = false;
     client->is_dead = true;
-    client->former_attempt = client->attempt; /* who comes back is another one */
-    client->reentered = 0;
 }
 
 static void repeated(struct ledger_client *client, const struct event *event, enum repeat how)
@@ -484,10 +483,12 @@ void ledger_event(struct ledger *ledger, const struct event *event)
         assert(event->client >= 0);
         hold_end(ledger, event, event->client);
         break;
+    case EVENT_EXIT:
+        process_ended(ledger, event);
+        break;
     case EVENT_FAULT:
         struck(ledger, event);
         break;
-    case EVENT_EXIT:
     case EVENT_STRAND:
     case EVENT_WAKE:
     case EVENT_TIME:

@@ -241,3 +241,11 @@ void ledger_grant_begin(struct context *context, bool is_tentative)
     ledger_tell(ledger, FACT_GRANT, event, event->lock, event->server, event->client, &key->grant);
     ledger_had_again(context);
 }
+
+bool ledger_has_extended(const struct ledger *ledger, int client)
+{
+    int servers = 0;
+    for (int s = 0; s < ledger->head->servers; s++)
+        servers += (ledger->clients[client].extended >> s & 1) != 0;
+    return servers >= ledger->quorum;
+}

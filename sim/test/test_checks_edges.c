@@ -355,6 +355,40 @@ static void a_read_that_a_later_line_explains_is_not_odd(void **state)
     }
 }
 
+/* A has the lock, and its process ends by itself, crashes, or goes on; B is granted it when A's key
+ * has expired. A dead process holds nothing, at no lock; and who comes back knows nothing of the
+ * key that stands in its way: that is no leftover of an answer. */
+static void a_process_that_has_ended_holds_nothing(void **state)
+{
+    enum { GOES_ON, EXITS, CRASHES };
+    (void)state;
+    for (int how = GOES_ON; how <= CRASHES; how++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        for (story->lock = 1; story->lock >= 0; story->lock--)
+            acquires(story, A);
+        story->lock = 0;
+        if (how == EXITS)
+            happens(story, (struct event){.kind = EVENT_EXIT, .client = A, .server = -1});
+        if (how == CRASHES)
+            crashes(story, A);
+        if (how != GOES_ON)
+            is_refused(story, A);
+        at(story, 310);
+        for (; story->lock < 2; story->lock++)
+            acquires(story, B);
+        story->lock = 0;
+        ends(story);
+        if (how == GOES_ON)
+            assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 2, CAUSE_OVERRUN);
+        else
+            assert_holds(story, PROPERTY_MUTUAL_EXCLUSION);
+        assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        assert_holds(story, PROPERTY_TRUTHFUL);
+        assert_holds(story, PROPERTY_NO_ORPHAN);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +408,7 @@ int main(void)
         cmocka_unit_test(who_is_denied_what_it_was_granted_is_stuck),
         cmocka_unit_test(a_write_goes_on_from_what_was_read_or_counted),
         cmocka_unit_test(a_read_that_a_later_line_explains_is_not_odd),
+        cmocka_unit_test(a_process_that_has_ended_holds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
