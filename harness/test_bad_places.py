@@ -80,6 +80,7 @@ OURS = [
     (HEAD + event(0, 1, "call", token="\u00fc"), "2@token", "'token' is no value: printable ASCII, any other byte as \\xNN"),
     (HEAD + '{"i": 0, "t": 1, "kind": "call", "client": 0}\n', "2:1", "an event of kind 'call' wants 'op'"),
     (HEAD + '{"i": 0, "t": 1, "kind": "call", "op": "acquire"}\n', "2:1", "an event of kind 'call' wants 'client'"),
+    (HEAD + '{"i": 0, "t": 1, "kind": "exit"}\n', "2:1", "an event of kind 'exit' wants 'client'"),
     (HEAD + event(0, 1, "send", verb="SETNX", key="lock"), "2:1", "an event of kind 'send' wants 'server'"),
     (HEAD + event(0, 1, "call", **{"from": 5}), "2@from", "'from' is later than 't'"),
     (HEAD + event(0, 5, "call") + event(1, 6, "call"), "3@attempt", "the call of 'acquire' in attempt 1 stands above already"),

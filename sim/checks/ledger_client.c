@@ -484,6 +484,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
         hold_end(ledger, event, event->client);
         break;
     case EVENT_EXIT:
+        assert(event->client >= 0);
         process_ended(ledger, event);
         break;
     case EVENT_FAULT:

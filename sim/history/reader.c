@@ -232,7 +232,8 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
  * run has ended. */
 static bool may_be_nobodys(const struct event *event)
 {
-    static const int of_clients = CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES;
+    static const int of_clients =
+        CALLS | SENDS | EXECUTES | HEARS | RETURNS | NOTICES | 1 << EVENT_EXIT;
     bool is_read = event->kind == EVENT_EXECUTE && !event->opaque &&
                    event->command.key != KEY_LOCK && event->command.verb == VERB_GET;
     return is_read || !(1 << event->kind & of_clients);
