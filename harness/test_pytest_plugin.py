@@ -204,12 +204,13 @@ def test_a_scenario_that_is_damaged_fails(tmp_path):
     (tmp_path / "hand-over.yaml").write_text(text)
     (tmp_path / "cut.yaml").write_text(text[:text.index("lease:") + 14].replace("name: hand-over", "name: cut"))
     (tmp_path / "colon.yaml").write_text(text.replace("steps:", "steps").replace("name: hand-over", "name: colon"))
+    (tmp_path / "behind.yaml").write_text("name: behind\n" + text[text.index("source:"):text.index("lease:")])
     (tmp_path / "empty.yaml").write_text("")
     (tmp_path / "others").mkdir()
     (tmp_path / "others" / "compose.yaml").write_text("name: x\nservices:\n  a:\n    image: b\nsource: y\n")
     (tmp_path / "others" / "nothing.yaml").write_text("")
     done = call(tmp_path, "--picklock-on", "sim")
-    assert {name.split("::")[0] for name in failed(done)} == {"cut.yaml", "colon.yaml", "empty.yaml"}, done.stdout
+    assert {name.split("::")[0] for name in failed(done)} == {"cut.yaml", "behind.yaml", "colon.yaml", "empty.yaml"}, done.stdout
     assert failed(call(tmp_path, "--picklock-on", "sim", "others/nothing.yaml")), "it was named"
 
 

@@ -54,9 +54,10 @@ def _looks_like_one(fields):
 
 
 def _is_scenario(path, is_named):
-    """A damaged one, too: it is a test that fails, not one that is gone. An empty file is one where it was named, or stands among some."""
+    """A damaged one, too: it is a test that fails, not one that is gone. An empty file, or one that was cut off behind its source, is one where it
+    was named, or stands among some."""
     fields = _fields(path)
-    if fields is not None:
+    if fields is not None and fields != {"name", "source"}:
         return _looks_like_one(fields)
     return is_named or any(_looks_like_one(_fields(one)) for one in path.parent.glob("*" + path.suffix) if one != path)
 
