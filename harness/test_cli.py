@@ -458,3 +458,8 @@ def test_minutes_have_two_names():
     for word in ("1min", "1m"):
         ran = run("explore", "--scheme", "setnx-del", "--fault", "none", "--clients", "2", "--budget", word)
         assert ran.status == 0, ran
+
+
+def test_a_cause_is_listed_with_whose_fault_it_is():
+    rows, printed = run("list", "causes", "--json").json["causes"], " ".join(run("list", "causes").out.split())
+    assert rows and all(f" {row['name']} {row['blame']}: " in printed for row in rows), printed

@@ -159,11 +159,13 @@ static void print_row(const json_t *row)
     const char *name = json_string_value(json_object_get(row, "name"));
     const char *summary = json_string_value(json_object_get(row, "summary"));
     const char *strikes = json_string_value(json_object_get(row, "strikes"));
+    const char *blame = json_string_value(json_object_get(row, "blame"));
+    const char *first = strikes ? strikes : blame;
     const char *source = json_string_value(json_object_get(row, "source"));
     const bool is_wide = text_room(stdout) >= WIDE_COLUMNS;
     const int indent = is_wide ? NAME_COLUMNS : BELOW_COLUMNS;
     char *named = memory_format("  %s", name);
-    char *says = strikes ? memory_format("%s: %s", strikes, summary) : memory_text(summary);
+    char *says = first ? memory_format("%s: %s", first, summary) : memory_text(summary);
     if (is_wide) {
         text_print_beside(stdout, named, says, indent);
     } else {
