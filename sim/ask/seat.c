@@ -83,7 +83,8 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
     if (session_is_asked(seat->session, seat->client))
         return failure_set(failure, FAIL_UNKNOWN,
                            "what is under way does not end when its connections break, so that it "
-                           "cannot be reset");
+                           "cannot be reset; a client that sends again by itself is to give up "
+                           "instead (ioredis: maxRetriesPerRequest: 0)");
     return FAIL_NONE;
 }
 
