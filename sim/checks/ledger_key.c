@@ -60,6 +60,11 @@ static void extended(struct context *context)
     ledger_set_expiry(context);
     if (context->effect.has_new)
         context->key->value = context->effect.new_value;
+    struct ledger_client *client = &ledger->clients[event->client];
+    const bool is_asked = event->op == OP_EXTEND && event->lane == LANE_MAIN &&
+                          client->is_extending && client->attempt == event->attempt;
+    if (is_asked && grant->client == event->client) /* of an attempt before, too */
+        client->extended |= 1u << event->server;
     if (!grant_is_own(grant, event)) {
         retaken(context);
         touched(context);
@@ -70,11 +75,8 @@ static void extended(struct context *context)
     grant->is_touched = false;
     if (!grant->is_kept_idly)
         ledger_had_again(context);
-    struct ledger_client *client = &ledger->clients[event->client];
     const int64_t sent_us = client->renewals[event->server];
-    if (event->op == OP_EXTEND && event->lane == LANE_MAIN && client->is_extending &&
-        client->attempt == event->attempt) {
-        client->extended |= 1u << event->server;
+    if (is_asked) {
         client->extended_by_us = grant->lease_us;
         client->extend_us = sent_us < client->extend_us ? sent_us : client->extend_us;
         return; /* it counts when it is told: ledger_client.c */

@@ -293,6 +293,37 @@ static void who_asks_for_a_lease_beside_another_may_have_one(void **state)
     }
 }
 
+/* A asks again for what it holds, or was not told that it has; is refused by its own key, and
+ * renews that in the second attempt: "extended" is so. It is not where the key was found no more.
+ */
+static void who_is_refused_by_its_own_lock_may_extend_that(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 4; row++) {
+        const bool is_untold = row & 1, is_found = row < 2;
+        struct story *story = story_new(&expiring, 1, LEASE);
+        is_granted(story, A);
+        const struct command renews = renewal(story, A);
+        returns(story, A, OP_ACQUIRE, is_untold ? RESULT_FAILED : RESULT_GRANTED);
+        is_refused(story, A);
+        at(story, is_found ? 100 : LEASE + 10);
+        calls(story, A, OP_EXTEND);
+        executes(story, A, OP_EXTEND, renews, INTEGER(is_found));
+        returns(story, A, OP_EXTEND, RESULT_DONE);
+        at(story, LEASE + 200);
+        acquires(story, B);
+        releases(story, B, 1);
+        ends(story);
+        /* Who was not told that it has it, and left it, is not told the truth by that refusal. */
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, is_untold + !is_found);
+        if (!is_found && !is_untold)
+            assert_says(&story->findings[PROPERTY_TRUTHFUL], "no server had extended its lock");
+        assert_holds(story, PROPERTY_EXTEND_OWN);
+        assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +338,7 @@ int main(void)
         cmocka_unit_test(what_is_extended_is_touched_no_more),
         cmocka_unit_test(what_was_inferred_is_no_answer),
         cmocka_unit_test(who_asks_for_a_lease_beside_another_may_have_one),
+        cmocka_unit_test(who_is_refused_by_its_own_lock_may_extend_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
