@@ -12,7 +12,7 @@ def test_what_is_new_fails(mended):
     assert told.status == 1
     title, words = told.out.split("\n\n")[1].split("\n", 1)
     assert title == "New violations"
-    assert "  my_lock, slow-work: release-own: violated (unlock-bug, 10 steps), was holds\n" in words + "\n"
+    assert "  my_lock, slow-work (cell): release-own: violated (unlock-bug, 10 steps), was holds\n" in words + "\n"
 
 
 def test_a_failure_that_had_no_counterpart_fails(tmp_path):
@@ -22,9 +22,9 @@ def test_a_failure_that_had_no_counterpart_fails(tmp_path):
         return tmp_path / out / "latest"
     old = explored("none", "old")
     told = run("report", "--diff", old, explored("none,slow-work", "worse"))
-    assert told.status == 1 and "Not there before\n  set-nx-ex-del, slow-work" in told.out, told
+    assert told.status == 1 and "Not there before\n  set-nx-ex-del, slow-work (cell)" in told.out, told
     told = run("report", "--diff", old, explored("none,crash", "more"))
-    assert told.status == 0 and "Not there before\n  set-nx-ex-del, crash" in told.out, told
+    assert told.status == 0 and "Not there before\n  set-nx-ex-del, crash (cell)" in told.out, told
 
 
 def test_what_is_gone_does_not(mended):
@@ -66,6 +66,37 @@ def test_each_kind_of_change_is_a_part_of_the_table(tmp_path):
     assert re.findall(r"</?tbody>", table) == 2 * ["<tbody>", "</tbody>"] and "&lt;" not in table
 
 
+def headline(page):
+    return re.search(r'<h1 class="(\w*)">(.*?)</h1>\n<p class="lead">(.*?)</p>', page, re.S).groups()
+
+
+def test_the_page_begins_with_what_has_changed(mended, tmp_path):
+    """What the newer run says of itself follows; a run that fails as before is no news."""
+    def told(old, new):
+        run("report", "--diff", mended[old], mended[new], "--html", tmp_path / "page.html")
+        return headline((tmp_path / "page.html").read_text())
+    mood, title, lead = told("safe", "naive")
+    assert (mood, title) == ("bad", f"2 new violations, 0 gone since {mended['safe']}.")
+    run("report", mended["naive"], "--html", tmp_path / "alone.html")
+    assert lead.startswith(headline((tmp_path / "alone.html").read_text())[1])
+    mood, title, _ = told("naive", "safe")
+    assert mood == "good" and title.startswith("0 new violations, 2 gone")
+    assert told("naive", "naive")[:2] == ("good", f"Nothing has changed since {mended['naive']}.")
+    assert told("safe", "cut")[0] == "open"
+
+
+def test_a_scenario_is_told_from_a_cell(tmp_path):
+    """Both may have the same name."""
+    for scheme in ("set-nx-ex-del", "set-nx-px-cad"):
+        run("run", "--on", "sim", "--scheme", scheme, ROOT / "scenarios/client-drift.yaml", "--out", tmp_path / scheme / "run")
+        run("explore", "--scheme", scheme, "--clients", "2", "--rounds", "1", "--fault", "client-drift", "--out", tmp_path / scheme / "explore")
+    old, new = ("set-nx-ex-del", "set-nx-px-cad")
+    told = run("report", "--diff", tmp_path / old / "run/latest", tmp_path / new / "explore/latest", "--html", tmp_path / "page.html")
+    assert told.status == 2 and f"  {old}, client-drift (scenario)\n" in told.out and f"  {new}, client-drift (cell)\n" in told.out
+    assert headline((tmp_path / "page.html").read_text())[1] == \
+        f"Nothing is both here and in {tmp_path / old / 'run/latest'}, so what is new is not known."
+
+
 def test_the_page_without_a_comparison_has_no_word_of_it(mended, tmp_path):
     assert run("report", mended["naive"], "--html", tmp_path / "page.html").status == 1
     page = (tmp_path / "page.html").read_text()
@@ -83,7 +114,7 @@ def test_nothing_in_common_is_unknown(mended, tmp_path):
     assert other.status == 0
     told = run("report", "--diff", tmp_path / "latest", mended["safe"])
     assert told.status == 2 and ": 0 runs or cells: they share none, so nothing new or gone is known\n" in told.out
-    assert "\nNot there any more\n  set-nx-px-cad, none\n" in told.out and "\nNot there before\n  my_lock, crash\n" in told.out
+    assert "\nNot there any more\n  set-nx-px-cad, none (cell)\n" in told.out and "\nNot there before\n  my_lock, crash (cell)\n" in told.out
     told = run("report", "--diff", tmp_path / "latest", mended["naive"])  # what fails there may have failed before
     assert told.status == 2 and "they share none" in told.out
 

@@ -161,7 +161,7 @@ def test_old_and_new_stand_beside_each_other(browser, mended, tmp_path):
     browser.get(path.as_uri())
     rows = [[cell.text for cell in css(row, "th, td")] for row in css(browser, "#diff .changes tbody tr")]
     assert rows[0] == ["New violations 2"]
-    assert ["my_lock, slow-work", "release-own", "holds", "violated (unlock-bug, 10 steps)"] in rows
+    assert ["my_lock, slow-work (cell)", "release-own", "holds", "violated (unlock-bug, 10 steps)"] in rows
     pairs = css(browser, "#diff .change")
     assert [pair.get_dom_attribute("open") for pair in pairs] == ["true"]  # the same cell: one pair
     before, now = css(pairs[0], ".pane")

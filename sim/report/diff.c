@@ -72,6 +72,41 @@ static enum verdict verdict_of(const struct result_property *property)
     return property ? property->verdict : VERDICT_NOT_APPLICABLE;
 }
 
+char *diff_name(const struct result_row *row)
+{
+    const char *kind = row->search ? " (cell)" : row->story && !row->stress ? " (scenario)" : "";
+    return memory_format("%s, %s%s", result_lock(row), row->subject, kind);
+}
+
+char *diff_title_words(const struct diff *diff)
+{
+    static const char *const words[DIFF_COUNT] = {
+        [DIFF_GONE] = "gone",
+        [DIFF_OPEN] = "not decided any more",
+        [DIFF_DECIDED] = "decided now",
+        [DIFF_OTHER] = "violated as before, but otherwise",
+        [DIFF_ONLY_THEN] = "not there any more",
+        [DIFF_ONLY_NOW] = "not there before",
+    };
+    if (!diff->compared)
+        return memory_format("Nothing is both here and in %s, so what is new is not known.",
+                             diff->name);
+    if (!diff->count)
+        return memory_format("Nothing has changed since %s.", diff->name);
+    char *all = memory_format("%d new violation%s", diff->of_kind[DIFF_NEW],
+                              units_plural(diff->of_kind[DIFF_NEW]));
+    for (int kind = DIFF_GONE; kind < DIFF_COUNT; kind++) {
+        if (!diff->of_kind[kind] && kind != DIFF_GONE)
+            continue;
+        char *longer = memory_format("%s, %d %s", all, diff->of_kind[kind], words[kind]);
+        free(all);
+        all = longer;
+    }
+    char *title = memory_format("%s since %s.", all, diff->name);
+    free(all);
+    return title;
+}
+
 /* "violated (unlock-bug, 14 steps)" */
 static char *verdict_told(const struct result_property *property)
 {
@@ -92,9 +127,10 @@ static void add_property(struct diff *diff, struct diff_change change,
 {
     change.was = verdict_told(then);
     change.is = verdict_told(now);
-    change.words =
-        memory_format("%s, %s: %s: %s, was %s", result_lock(change.now), change.now->subject,
-                      property_name(change.property), change.is, change.was);
+    char *name = diff_name(change.now);
+    change.words = memory_format("%s: %s: %s, was %s", name, property_name(change.property),
+                                 change.is, change.was);
+    free(name);
     add(diff, change);
 }
 
@@ -135,12 +171,13 @@ static void compare_rows(struct diff *diff, const struct result_row *then,
         diff->failures += kind == DIFF_NEW && result_standing(now) == STANDING_UNEXPECTED;
     }
     /* A whole row may be undecided without a word on its properties: it was not run to its end. */
-    if (result_standing(now) == STANDING_UNKNOWN && result_standing(then) != STANDING_UNKNOWN)
-        add(diff,
-            (struct diff_change){
-                DIFF_OPEN, then, now, PROPERTY_COUNT, memory_text(view_verdict(then)),
-                memory_text(view_verdict(now)),
-                memory_format("%s, %s: the verdict as a whole", result_lock(now), now->subject)});
+    if (result_standing(now) != STANDING_UNKNOWN || result_standing(then) == STANDING_UNKNOWN)
+        return;
+    char *name = diff_name(now);
+    add(diff, (struct diff_change){DIFF_OPEN, then, now, PROPERTY_COUNT,
+                                   memory_text(view_verdict(then)), memory_text(view_verdict(now)),
+                                   memory_format("%s: the verdict as a whole", name)});
+    free(name);
 }
 
 static void add_single(struct diff *diff, enum diff_kind kind, const struct result_row *row)
@@ -148,8 +185,7 @@ static void add_single(struct diff *diff, enum diff_kind kind, const struct resu
     const bool is_now = kind == DIFF_ONLY_NOW;
     add(diff, (struct diff_change){kind, is_now ? NULL : row, is_now ? row : NULL, PROPERTY_COUNT,
                                    memory_text(is_now ? "–" : view_verdict(row)),
-                                   memory_text(is_now ? view_verdict(row) : "–"),
-                                   memory_format("%s, %s", result_lock(row), row->subject)});
+                                   memory_text(is_now ? view_verdict(row) : "–"), diff_name(row)});
 }
 
 static int compare_changes(const void *a, const void *b)

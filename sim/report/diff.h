@@ -39,6 +39,12 @@ void diff_free(struct diff *diff);
 /* "New violations", ... */
 const char *diff_title(enum diff_kind kind);
 
+/* "my_lock.py, client-drift (scenario)", or "(cell)"; the caller frees. */
+char *diff_name(const struct result_row *row);
+
+/* "1 new violation, 7 gone since OLD."; the caller frees. */
+char *diff_title_words(const struct diff *diff);
+
 /* Puts it into the notes of now, at their end, so that every format tells it. */
 void diff_note(struct diff *diff, struct results *now);
 

@@ -113,9 +113,10 @@ static void put_words(const struct page *page, char *words)
     free(words);
 }
 
+/* Beside an older run what has changed is said first; what the run itself says follows. */
 static void put_title(const struct page *page)
 {
-    put_words(page, view_title_words(page->view));
+    put_words(page, page->diff ? diff_title_words(page->diff) : view_title_words(page->view));
 }
 
 static void put_scope(const struct page *page)
@@ -128,6 +129,7 @@ static void put_lead(const struct page *page)
 {
     char *sides = view_sides_words(page->view);
     char *words[] = {
+        page->diff ? view_title_words(page->view) : NULL,
         sides || conclusion_is_told(page->view) ? view_verdict_words(page->view) : NULL,
         view_policy_words(page->view->results), view_inferred_words(page->view->results)};
     bool has_any = false;
@@ -143,7 +145,10 @@ static void put_mood(const struct page *page)
 {
     static const char *const moods[] = {
         [FAIL_NONE] = "good", [FAIL_EXPECTATION] = "bad", [FAIL_UNKNOWN] = "open"};
-    enum fail status = results_status(page->view->results);
+    const struct results *results = page->view->results;
+    enum fail status = results_status(results);
+    if (page->diff && status != FAIL_INTERNAL)
+        status = diff_status(page->diff, results);
     html_put(page, "%s", status == FAIL_INTERNAL ? "bad" : moods[status]);
 }
 

@@ -53,18 +53,18 @@ static char *id_of(const struct page *page, const struct result_row *row)
 
 static void put_change(const struct page *page, const struct diff_change *change)
 {
-    char *id = id_of(page, change->now);
-    const struct result_row *row = any_row(change);
+    char *id = id_of(page, change->now), *name = diff_name(any_row(change));
     const bool is_whole = change->property == PROPERTY_COUNT;
     html_put(page, "<tr><th scope=\"row\">");
     if (id)
-        html_put(page, "<a href=\"#%s\">%s, %s</a>", id, result_lock(row), row->subject);
+        html_put(page, "<a href=\"#%s\">%s</a>", id, name);
     else
-        html_put(page, "%s, %s", result_lock(row), row->subject);
+        html_put(page, "%s", name);
     html_put(page, "</th><td>%s</td><td class=\"%s\">%s</td><td class=\"%s\">%s</td></tr>\n",
              is_whole ? "the verdict as a whole" : property_name(change->property),
              style_of(change->then, change->property), change->was,
              style_of(change->now, change->property), change->is);
+    free(name);
     free(id);
 }
 
@@ -144,8 +144,9 @@ static void put_pair(const struct page *page, int at, bool is_open)
 {
     const struct diff *diff = page->diff;
     const struct diff_change *change = &diff->changes[at];
-    html_put(page, "<details class=\"change\"%s><summary>%s, %s", is_open ? " open" : "",
-             result_lock(change->now), change->now->subject);
+    char *name = diff_name(change->now);
+    html_put(page, "<details class=\"change\"%s><summary>%s", is_open ? " open" : "", name);
+    free(name);
     const char *before = ": ";
     for (int i = at; i < diff->count; i++)
         if (is_same_pair(&diff->changes[i], change) &&
