@@ -76,6 +76,28 @@ def assert_readable(driver, width=None):
     assert driver.execute_script(FAINT) == []
 
 
+def assert_no_word_is_broken(driver):
+    """In tables, heads and badges: a line may end between words and behind a hyphen only."""
+    assert driver.execute_script(BROKEN) == []
+
+
+# Words that stand in more than one line.
+BROKEN = """
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), broken = [];
+for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+  const at = node.parentElement;
+  if (!at.closest('table, h1, h2, h3, h4, .badge, .flag') || at.closest('code, svg, .unseen') || !at.checkVisibility()) continue;
+  for (const word of node.data.matchAll(/[^\\s-]+-?/g)) {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    const lines = new Set([...range.getClientRects()].filter(part => part.width > 0).map(part => part.top));
+    if (lines.size > 1) broken.push(word[0]);
+  }
+}
+return broken;
+"""
+
 # Texts whose contrast to what is behind them is below 4.5 : 1 (WCAG 2, AA).
 FAINT = """
 const parse = text => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };

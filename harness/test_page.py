@@ -8,7 +8,7 @@ import re
 
 import pytest
 from conftest import run
-from pages import assert_readable, css, needs_browser, on_paper, scenarios, window
+from pages import assert_no_word_is_broken, assert_readable, css, needs_browser, on_paper, scenarios, window
 
 
 # --- as text ---
@@ -248,6 +248,20 @@ def test_every_scheme_is_on_the_screen(browser, tmp_path):
         spilled = browser.execute_script("return [...document.querySelectorAll('#matrix td a')].filter(a => a.scrollWidth > a.clientWidth + 1)"
                                          ".map(a => a.textContent)")
         assert spilled == []
+    for width in (1400, 900, 390):
+        with window(browser, width):
+            assert_no_word_is_broken(browser)
+    for width in (1047, 703):  # an A4 sheet between its margins, on its side and upright
+        with window(browser, width), on_paper(browser):
+            assert_no_word_is_broken(browser)
+
+
+@needs_browser
+def test_a_badge_is_one_piece(page):
+    """On a telephone, too, where it does not fit behind the one before."""
+    with window(page, 390):
+        pieces = page.execute_script("return [...document.querySelectorAll('.badges .badge, .badges .flag')].map(badge => badge.getClientRects().length)")
+        assert set(pieces) == {1} and len(css(page, ".badges .flag")) > 0
 
 
 @needs_browser

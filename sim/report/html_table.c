@@ -199,20 +199,34 @@ static void open_link(const struct page *page, int at, const char *title)
     free(id);
 }
 
+/* The words of a cell. A word that is wide for a column is set smaller: it is never broken inside.
+ */
+static void put_why(const struct page *page, const char *words)
+{
+    enum { WIDE = 9 }; /* letters */
+    size_t widest = 0;
+    for (const char *at = words; *at; at += strspn(at, " -")) {
+        const size_t length = strcspn(at, " -");
+        widest = length > widest ? length : widest;
+        at += length;
+    }
+    html_put(page, "<span class=\"why%s\">%s</span>", widest >= WIDE ? " wide" : "", words);
+}
+
 static void put_run_link(const struct page *page, int at, int copies)
 {
     const struct result_row *row = page->view->rows[at];
     const struct result_property *violated = view_violation(row);
     enum standing standing = result_standing(row);
     const char *why = violated              ? cause_name(violated->cause)
-                      : row->is_unsupported ? "unsup­ported"
+                      : row->is_unsupported ? "not supported"
                                             : verdict_words(row->verdict);
     char *words = view_row_words(row);
     open_link(page, at, words);
     free(words);
     if (violated)
         html_put(page, "<span class=\"unseen\">violated, </span>");
-    html_put(page, "<span class=\"why\">%s</span>", why);
+    put_why(page, why);
     if (copies > 1)
         html_put(page, "<span class=\"copies\">× %d</span>", copies);
     if (standing == STANDING_UNEXPECTED)
@@ -236,15 +250,13 @@ static void put_cell_link(const struct page *page, int at)
         (is_stuck || word == CELL_BROKEN) && headline && headline->steps && !result_has_defect(row);
     open_link(page, at, line);
     free(line);
+    html_put(page, "<span class=\"unseen\">%s</span>", is_short && !is_stuck ? "broken: " : "");
+    put_why(page, !is_short  ? row->search->words
+                  : is_stuck ? view_cell_words[word]
+                             : cause_name(headline->cause));
     if (is_short)
-        html_put(page,
-                 "<span class=\"unseen\">%s</span><span class=\"why\">%s</span>"
-                 "<span class=\"copies\">%s%" PRId64 " step%s</span>",
-                 is_stuck ? "" : "broken: ",
-                 is_stuck ? view_cell_words[word] : cause_name(headline->cause),
+        html_put(page, "<span class=\"copies\">%s%" PRId64 " step%s</span>",
                  headline->is_shortest ? "" : "≤ ", headline->steps, units_plural(headline->steps));
-    else
-        html_put(page, "<span class=\"why\">%s</span>", row->search->words);
     if (is_short && more > 0)
         html_put(page, "<span class=\"copies\">and %d more</span>", more);
     fputs("</a>", page->out);
