@@ -15,6 +15,7 @@ _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for 
 struct seen {
     bool is_asked;            /* a command to it, or what it did with one, was seen */
     bool has_refused;         /* it refused connections in that time: nothing could be asked */
+    bool is_lost;             /* what it was asked last was lost on its way: nothing to execute */
     uint64_t executed;        /* with which replies; the lock key only */
     bool has_made, has_taken; /* the lock key, last: it wrote it, it deleted it */
 };
@@ -96,11 +97,11 @@ static void returned(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
     const struct seen *seen = seen_of(coverage, event->client);
-    int asked = 0, executed = 0;
+    int asked = 0, known = 0; /* servers; of so many what they did */
     bool has_made = false, has_taken = false;
     for (int i = 0; i < ledger->head->servers; i++) {
         asked += seen[i].is_asked || (seen[i].has_refused && event->result == RESULT_FAILED);
-        executed += seen[i].executed != 0;
+        known += seen[i].executed || seen[i].is_lost;
         has_made |= seen[i].has_made;
         has_taken |= seen[i].has_taken;
     }
@@ -108,7 +109,7 @@ static void returned(struct coverage *coverage, const struct event *event)
     coverage->is_granted |= is_granted;
     if (asked == 0)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
-    else if (is_granted && executed == 0 && !coverage->has_heard)
+    else if (is_granted && known == 0 && !coverage->has_heard)
         miss(coverage, event, "nobody saw what the servers did");
     else if (is_granted && has_taken && !has_made)
         miss(coverage, event,
@@ -146,6 +147,16 @@ static void executed(struct coverage *coverage, const struct event *event)
     }
     if (event->opaque && !is_told && event->reply.kind != REPLY_ERROR)
         miss(coverage, event, "nobody saw what it did to the lock key");
+}
+
+static void note_lost(struct seen *seen, const struct event *event)
+{
+    const enum fault_effect effect =
+        event->kind == EVENT_FAULT ? fault_effect(event->fault) : FAULT_NOT_TOLD;
+    if (event->kind == EVENT_SEND || effect == FAULT_SENDS_AGAIN)
+        seen->is_lost = false;
+    else if (effect == FAULT_LOSES_REQUEST)
+        seen->is_lost = true;
 }
 
 static void reach_changes(struct coverage *coverage, const struct event *event)
@@ -188,6 +199,7 @@ void coverage_event(struct coverage *coverage, const struct event *event)
     if (is_seen && event->server >= 0) {
         seen[event->server].is_asked = true;
         coverage->clients[event->client].has_asked = true;
+        note_lost(&seen[event->server], event);
     }
     if (event->server >= 0)
         coverage->servers |= 1u << event->server;

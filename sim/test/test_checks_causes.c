@@ -439,6 +439,30 @@ static void a_lock_that_was_entered_again_is_overrun(void **state)
     }
 }
 
+/* A fails open: told "granted" before anybody has heard a reply. That its request was lost says
+ * what the servers did for it, nothing; where it was sent again, or nobody says so, that is not
+ * seen. */
+static void who_fails_open_is_told_an_untruth(void **state)
+{
+    enum { LOST, SENT_AGAIN, NOT_SAID };
+    (void)state;
+    for (int how = LOST; how <= NOT_SAID; how++) {
+        struct story *story = foreign(PROMISE_EXPIRY | PROMISE_TOKEN, 1);
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        if (how != NOT_SAID)
+            strikes(story, "lose-request", A, 0, 0);
+        if (how == SENT_AGAIN)
+            sends_script(story, A, OP_ACQUIRE);
+        takes(story, B);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1,
+                        how == LOST ? CAUSE_UNTRUE_ANSWER : CAUSE_BUG_OR_LOSS);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +485,7 @@ int main(void)
         cmocka_unit_test(what_nobody_here_wrote_is_nobodys),
         cmocka_unit_test(the_gravest_of_several_is_told),
         cmocka_unit_test(a_lock_that_was_entered_again_is_overrun),
+        cmocka_unit_test(who_fails_open_is_told_an_untruth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
