@@ -31,10 +31,10 @@ def children(pid):
     return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def stressing(port, out, *more):
+def stressing(port, out, *more, scheme="setnx-del"):
     """A run under way, whose keys are there. setnx-del gives its lock no expiry."""
     before = ours(port)
-    process = subprocess.Popen([PICKLOCK, "stress", "--scheme", "setnx-del", "--clients", "5", "--duration", "100s",
+    process = subprocess.Popen([PICKLOCK, "stress", "--scheme", scheme, "--clients", "5", "--duration", "100s",
                                 "--redis", f"redis://127.0.0.1:{port}", "--out", out, *more], cwd=ROOT,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until(lambda: any(key.endswith(":counter") for key in ours(port) - before), "its keys are there")
@@ -105,7 +105,7 @@ def test_what_a_lock_guards_has_an_expiry_at_every_moment(tmp_path, scheme, writ
     """Also behind a run that nothing of is left to tidy up."""
     day_ms = 24 * 3600 * 1000
     with server() as port:
-        process = stressing(port, tmp_path, "--scheme", scheme, "--no-faults", "--lease", "100s", "--locks", "1")
+        process = stressing(port, tmp_path, "--no-faults", "--lease", "100s", "--locks", "1", scheme=scheme)
         seen = set()
 
         def sampled():

@@ -4,12 +4,14 @@ import pytest
 from conftest import run
 from test_explore import cells
 
-SOME = ["explore", "--search", "random", "--runs", "600", "--seed", "5",
-        "--scheme", "set-nx-ex-del,setnx-del", "--fault", "none,stall,crash"]
+CELLS = ["--scheme", "set-nx-ex-del,setnx-del", "--fault", "none,stall,crash"]
+RUNS = ["explore", "--runs", "600", "--seed", "5"]
+SOME = [*RUNS, *CELLS, "--search", "random"]
+STALLS = [*RUNS, *CELLS[:2], "--search", "random", "--fault", "stall"]
 
 
 def test_what_it_finds_is_what_the_exhaustive_search_finds():
-    found, known = cells(run(*SOME, "--json", "-")), cells(run("explore", *SOME[7:], "--json", "-"))
+    found, known = cells(run(*SOME, "--json", "-")), cells(run("explore", *CELLS, "--json", "-"))
     assert found.keys() == known.keys()
     for key, row in found.items():
         assert (row["method"], row["seed"]) == ("random", 5)
@@ -40,7 +42,7 @@ def test_it_never_says_that_something_holds():
 @pytest.mark.parametrize("search", ["random", "pct"])
 def test_a_seed_is_a_result_whatever_the_jobs(search):
     def searched(jobs):
-        ran = run(*SOME, "--search", search, "--jobs", jobs, "--json", "-")
+        ran = run(*RUNS, *CELLS, "--search", search, "--jobs", jobs, "--json", "-")
         return [{k: v for k, v in row.items() if k != "seconds"} for row in ran.rows]
     once = searched("1")
     assert once == searched("3")
@@ -54,7 +56,7 @@ def test_a_search_that_the_time_stops_says_so():
 
 
 def test_a_witness_is_confirmed_on_real_redis_and_replays(tmp_path, picklock):
-    ran = run(*SOME, "--fault", "stall", "--confirm", "--out", tmp_path / "found", "--json", "-")
+    ran = run(*STALLS, "--confirm", "--out", tmp_path / "found", "--json", "-")
     violated = [row for row in ran.rows if row["verdict"] == "violated"]
     schedules = sorted((tmp_path / "found" / "latest" / "schedules").glob("*.schedule"))
     assert violated and all(row["confirmed"] for row in violated)
@@ -64,7 +66,7 @@ def test_a_witness_is_confirmed_on_real_redis_and_replays(tmp_path, picklock):
 
 
 def test_a_witness_says_whether_it_is_the_shortest():
-    out = run(*SOME, "--fault", "stall", "--witness").out
+    out = run(*STALLS, "--witness").out
     assert "in 10 steps, the shortest\n" in out
     assert "\n    9  " in out and "and 1 step without a line: the fault itself, that somebody is slow\n" in out
 
