@@ -7,6 +7,7 @@
 #include "world/stepping.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,13 @@ static void put(const char *words)
     }
 }
 
-/* In a signal handler, so with nothing but write(2). */
+/* In a signal handler, so with nothing but write(2). Other threads may crash at the same time: the
+ * first one tells it. */
 static void leave(const struct scheme *scheme, const char *what, int status)
 {
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&is_told))
+        (void)pause();
     put("\npicklock: ");
     put(plugin_file(scheme));
     put(": ");
@@ -72,7 +77,8 @@ static void on_exit_called(void)
 bool foreign_code_watch(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    const struct sigaction crash = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    struct sigaction crash = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
+    (void)sigfillset(&crash.sa_mask); /* who tells it is not called away */
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (sigaction(crashes[i], &crash, NULL))
             return false;
@@ -88,7 +94,8 @@ void foreign_code_hurry(void)
 {
     if (!plugin_last_file())
         return;
-    const struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    (void)sigfillset(&action.sa_mask);
     const struct itimerval every = {{.tv_sec = HURRY_S}, {.tv_sec = HURRY_S}};
     (void)stepping_still(); /* from here on it counts */
     if (sigaction(SIGALRM, &action, NULL) == 0)
