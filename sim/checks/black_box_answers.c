@@ -43,8 +43,9 @@ static void refused(struct black_box *box, const struct event *event, bool contr
                                         "hold it."
                                       : "By what the others were told nobody can have held the "
                                         "lock at any time between.");
-        finding_say(finding, "One of these answers is not so, or a lock came back. A bug, or a "
-                             "loss: nobody saw the servers.");
+        finding_say(finding, "One of these answers is not so, a lock came back, or a request came "
+                             "twice or late. A bug, a loss, or the network: nobody saw the "
+                             "servers.");
     } else if (!is_held_by_another(box, event) && box_doubt(box, PROPERTY_TRUTHFUL)) {
         finding_say(finding, "%s was told \"refused\" at %s; who held the lock nobody saw.", name,
                     MS(event->time_us));

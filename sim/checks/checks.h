@@ -15,7 +15,7 @@ enum property {
     PROPERTY_COUNT
 };
 
-/* EITHER: the scheme's or the deployment's, and nobody saw which. */
+/* EITHER: the scheme's, the deployment's or the network's, and nobody saw which. */
 /* In order of severity: of several the largest is told. */
 enum blame { BLAME_NOBODY, BLAME_DEPLOYMENT, BLAME_EITHER, BLAME_SCHEME };
 

@@ -254,7 +254,8 @@ char *conclusion_others(const struct conclusion *conclusion)
     static const char *const whose[] = {[BLAME_NOBODY] = "nobody's fault",
                                         [BLAME_SCHEME] = "the lock's",
                                         [BLAME_DEPLOYMENT] = "the deployment's",
-                                        [BLAME_EITHER] = "the lock's or the deployment's"};
+                                        [BLAME_EITHER] =
+                                            "the lock's, the deployment's or the network's"};
     char *names = NULL;
     for (int i = conclusion->failures + conclusion->known; i < conclusion->count; i++) {
         const enum cause cause = conclusion->causes[i].cause;

@@ -238,7 +238,8 @@ static void put_causes(const struct page *page)
     static const char *const blames[] = {[BLAME_NOBODY] = "nobody’s fault",
                                          [BLAME_SCHEME] = "the scheme’s fault",
                                          [BLAME_DEPLOYMENT] = "the deployment’s fault",
-                                         [BLAME_EITHER] = "the scheme’s or the deployment’s"};
+                                         [BLAME_EITHER] =
+                                             "the scheme’s, the deployment’s or the network’s"};
     for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
         enum cause cause = (enum cause)i;
         html_put(page, "<dt>%s</dt><dd>%s <i>(%s)</i></dd>\n", cause_name(cause),

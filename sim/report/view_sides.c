@@ -198,7 +198,8 @@ static char *words_of_failed(const struct lock_side *side, const struct lock_fat
         !is_rated && !is_either
             ? memory_format("%s fails: %s", lock->lock, names)
             : memory_format("%s%s%s broke the lock%s (%s)", is_rated ? "The " : "", side->adjective,
-                            lock->lock, is_either ? ", or its server did" : " by its own doing",
+                            lock->lock,
+                            is_either ? ", or its server or network did" : " by its own doing",
                             names);
     free(names);
     return words;

@@ -199,11 +199,13 @@ static void not_mine_within_the_lease_is_a_bug_or_a_loss(void **state)
             assert_verdict(story, PROPERTY_TRUTHFUL, VERDICT_UNKNOWN);
         else
             assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_BUG_OR_LOSS);
+        if (!is_late)
+            assert_says(&story->findings[PROPERTY_TRUTHFUL], "A bug, or a loss: nobody saw");
         story_free(story);
     }
 }
 
-static void refused_in_a_gap_is_a_bug_or_a_loss(void **state)
+static void refused_in_a_gap_is_a_bug_or_a_loss_or_the_networks(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
     (void)state;
@@ -213,6 +215,7 @@ static void refused_in_a_gap_is_a_bug_or_a_loss(void **state)
     ends(story);
     assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_BUG_OR_LOSS);
     assert_servers_unseen(story);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "or a request came twice or late");
     story_free(story);
 }
 
@@ -473,7 +476,7 @@ int main(void)
         cmocka_unit_test(one_after_the_other_holds),
         cmocka_unit_test(behind_two_attempts_at_once_nothing_holds),
         cmocka_unit_test(not_mine_within_the_lease_is_a_bug_or_a_loss),
-        cmocka_unit_test(refused_in_a_gap_is_a_bug_or_a_loss),
+        cmocka_unit_test(refused_in_a_gap_is_a_bug_or_a_loss_or_the_networks),
         cmocka_unit_test(refused_where_somebody_may_hold_it_proves_nothing),
         cmocka_unit_test(refused_when_nobody_had_asked_is_an_untruth),
         cmocka_unit_test(it_is_said_who_can_have_held_the_lock),

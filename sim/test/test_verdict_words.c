@@ -88,7 +88,8 @@ static void a_bug_or_loss_is_no_failure_of_its_own(void **state)
     struct results results = {0};
     (void)state;
     add_own(&results, PROPERTY_LEASE_EXCLUSION, CAUSE_BUG_OR_LOSS);
-    assert_sides(&results, "my_lock.py broke the lock, or its server did (bug-or-loss).");
+    assert_sides(&results,
+                 "my_lock.py broke the lock, or its server or network did (bug-or-loss).");
 }
 
 static void a_scheme_of_the_table_broke_the_lock_or_fails_otherwise(void **state)
