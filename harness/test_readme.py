@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT, listed, run
 from readme import EXAMPLES, README as README_PATH, pages, report
+from workers import PYTHON, needs_redis_py
 
 README = README_PATH.read_text()
 
@@ -148,3 +149,18 @@ def test_the_sentences_are_all_in_the_table():
 def test_the_commands_that_are_printed_can_be_found():
     """picklock is on nobody's PATH."""
     assert "`picklock` stands for `build/picklock`" in README
+
+
+@needs_redis_py
+def test_the_readmes_own_test_run_is_watched_as_it_says(tmp_path):
+    """Times, and so the digests' tails, differ; its first token and what is said of whom do not."""
+    program, shown = re.search(r"```python\n(import os, time, redis  # test_orders\.py\n.*?)```.*?\(unlock-bug\)\n(.*?)\n```", README, re.S).groups()
+    (tmp_path / "test_orders.py").write_text(program)
+    ran = subprocess.run([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path / "out", "--", PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                          "test_orders.py"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
+    told = re.search(r"lease-exclusion is violated \(unlock-bug\)\n(.*?)\n\n", ran.stdout, re.S)
+    assert ran.returncode == 1 and told, ran
+
+    def timeless(text):
+        return re.sub(r"[0-9]+\.[0-9]+ ms|#[0-9a-f]{16}", "..", " ".join(text.split()))
+    assert timeless(told[1]) == timeless(shown)
