@@ -134,6 +134,74 @@ def test_the_page_of_a_test_begins_with_its_verdict(browser, width, scheme):
         assert browser.get_log("browser") == []
 
 
+def scenarios_of_the_library():
+    """{"holds", "not_applicable", "violated": ids of their parts of the page}."""
+    rows = json.loads((ROOT / "reports" / "example" / "redis-py" / "results.json").read_text())["results"]
+    found = {}
+    for row in rows:
+        if row["kind"] == "run":
+            found.setdefault(row["verdict"], []).append(f"{row['scenario']}--redis_py_lock.py")
+    return found
+
+
+@needs_browser
+def test_equal_scenarios_of_one_lock_stand_together(browser):
+    """What holds is a line each, what does not apply one closed list with its reasons: a link, the filter and the keyboard reach into both."""
+    from selenium.webdriver.common.keys import Keys
+    ids = scenarios_of_the_library()
+    browser.get_log("browser")
+    browser.get("about:blank")
+    browser.get(LIBRARY)
+    assert browser.execute_script("return document.documentElement.scrollHeight") < 20000
+    holds, = [fold for fold in css(browser, "div.fold") if fold.find_element("css selector", "h2, h3").text == f"Holds in {len(ids['holds'])} scenarios"]
+    assert len([line for line in css(holds, "details.one") if line.is_displayed()]) == len(ids["holds"])
+    others, = css(browser, "details.fold")
+    assert others.text == f"{len(ids['not_applicable'])} scenarios do not apply, and why"
+    others.find_element("css selector", "summary").click()
+    reasons = [line.text.partition(": ") for line in css(others, "details.one > summary")]
+    assert len(reasons) == len(ids["not_applicable"]) and all(reason for _, _, reason in reasons)
+    for at in (ids["holds"][-1], ids["not_applicable"][-1]):
+        browser.get("about:blank")
+        browser.get(f"{LIBRARY}#{at}")
+        assert browser.execute_script("return document.getElementById(arguments[0]).checkVisibility()", at), at
+    browser.get("about:blank")
+    browser.get(LIBRARY)
+    link = browser.find_element("css selector", f"#matrix td a[href='#{ids['holds'][-1]}']")
+    link.click()
+    region = browser.find_element("id", ids["holds"][-1]).find_element("css selector", "figure .scroll")
+    region.send_keys(Keys.ARROW_DOWN)
+    assert len(css(region, ".step.at")) == 1
+    name = ids["not_applicable"][0].partition("--")[0]
+    browser.find_element("id", "query").send_keys(name)
+    shown = browser.execute_script("return [...document.querySelectorAll('details.one > summary')].filter(line => line.checkVisibility())"
+                                   ".map(line => line.querySelector('b').textContent)")
+    assert name in shown and all(name in line for line in shown)
+    found = [part.get_attribute("id") for part in css(browser, "article[id]") if "explore--" not in part.get_attribute("id")]
+    assert sorted(found) == sorted(at for some in ids.values() for at in some) and browser.get_log("browser") == []
+
+
+@needs_browser
+def test_a_link_opens_what_is_folded_without_scripts(without_scripts):
+    at = scenarios_of_the_library()["not_applicable"][-1]
+    without_scripts.get("about:blank")
+    without_scripts.get(LIBRARY)
+    is_open = "return document.getElementById(arguments[0]).checkVisibility()"
+    assert not without_scripts.execute_script(is_open, at)
+    without_scripts.find_element("css selector", f"#matrix td a[href='#{at}']").click()
+    assert without_scripts.execute_script(is_open, at)
+
+
+@needs_browser
+def test_beside_a_run_stands_one_with_a_verdict(browser):
+    """With one lock there is no other in the same scenario."""
+    browser.get("about:blank")
+    browser.get(LIBRARY)
+    article = browser.find_element("css selector", "article.bug:not([id^=explore])")
+    browser.execute_script("arguments[0].querySelector('.set-beside').click()", article)
+    badge = css(browser, "dialog[open] .pane")[1].find_element("css selector", ".badge")
+    assert "unknown" not in badge.get_attribute("class").split()
+
+
 @needs_browser
 def test_a_report_of_several_folders_reads_the_same_way(browser, real, explored, tmp_path):
     page = tmp_path / "merged.html"

@@ -68,12 +68,18 @@
       link.textContent + ' ' + link.title;
   }
 
+  function headsOf(matrix) {
+    return matrix.tHead.rows[matrix.tHead.rows.length - 1];
+  }
+
+  /* A table of one lock has no sides. */
   function spanSides(matrix, columns) {
+    if (matrix.tHead.rows.length < 2) return;
     var sides = matrix.tHead.rows[0].cells;
     for (var i = 1; i < sides.length; i++) {
       var count = 0;
       var name = sides[i].classList.contains('naive') ? 'naive' : 'safe';
-      var heads = matrix.tHead.rows[1].cells;
+      var heads = headsOf(matrix).cells;
       for (var c = 1; c < heads.length; c++)
         count += heads[c].classList.contains(name) && columns[c];
       sides[i].hidden = count === 0;
@@ -98,7 +104,7 @@
       }
       row.hidden = !has;
     });
-    rows.concat([matrix.tHead.rows[1]]).forEach(function (row) {
+    rows.concat([headsOf(matrix)]).forEach(function (row) {
       for (var c = 1; c < row.cells.length; c++) row.cells[c].hidden = !columns[c];
     });
     spanSides(matrix, columns);
@@ -129,6 +135,13 @@
         if (same) same.open = wanted.length > 0 && same.querySelector('article:not([hidden])') !== null;
       });
       section.hidden = !has;
+    });
+    document.querySelectorAll('.fold').forEach(function (fold) {
+      fold.querySelectorAll('details.one').forEach(function (line) {
+        line.hidden = line.querySelector('section.scenario').hidden;
+      });
+      fold.hidden = !fold.querySelector('details.one:not([hidden])');
+      if (fold.tagName === 'DETAILS') fold.open = wanted.length > 0 && !fold.hidden;
     });
   }
 
@@ -258,11 +271,13 @@
     return article.getAttribute('data-subject') + ', ' + article.getAttribute('data-scheme');
   }
 
-  /* The same trouble for the other side; else the same lock elsewhere; else the next one. */
+  /* The same trouble for another lock, best of the other side; else one with a verdict, best of the same lock. */
   function partnerOf(article) {
     function likeness(other) {
       var same = function (name) { return article.getAttribute(name) === other.getAttribute(name); };
-      return other === article ? -1 : same('data-subject') ? (same('data-side') ? 2 : 3) : same('data-scheme') ? 1 : 0;
+      if (other === article) return -1;
+      if (same('data-subject') && !same('data-scheme')) return same('data-side') ? 3 : 4;
+      return other.classList.contains('unknown') ? 0 : same('data-scheme') ? 2 : 1;
     }
     return drawn.reduce(function (best, other) { return likeness(other) > likeness(best) ? other : best; }, article);
   }

@@ -1,6 +1,6 @@
 /* html.h - the parts of the page, a file each: html.c the frame, html_table.c the tables,
- * html_conclusion.c and html_diff.c what stands above, html_details.c and html_findings.c what
- * stands below them.
+ * html_conclusion.c and html_diff.c what stands above, html_details.c, html_folded.c and
+ * html_findings.c what stands below them.
  */
 #ifndef PICKLOCK_REPORT_HTML_H
 #define PICKLOCK_REPORT_HTML_H
@@ -47,7 +47,15 @@ void html_details(const struct page *page);
 /* The cells of one scheme, from .. end of the view: what has the same cause stands together. */
 void html_findings(const struct page *page, int from, int end);
 
+/* The rows of the view before end: are they scenarios, and several, with one lock? Those with the
+ * same verdict and cause then stand together. */
+bool html_is_of_one_lock(const struct page *page, int end);
+void html_folded(const struct page *page, int end);
+
 /* --- pieces that the files of the page share --- */
+
+/* A scenario, or the cells of a scheme, with its head: the rows from .. end of the view. */
+void html_group(const struct page *page, int from, int end);
 
 /* One row of the details. */
 void html_row(const struct page *page, int at);

@@ -365,16 +365,28 @@ static void put_group_head(const struct page *page, const struct result_row *fir
         html_put(page, "<p class=\"soft\">Source: %s</p>\n", first->source);
 }
 
+void html_group(const struct page *page, int from, int end)
+{
+    put_group_head(page, page->view->rows[from]);
+    if (page->view->rows[from]->search)
+        html_findings(page, from, end);
+    for (int i = from; i < end && !page->view->rows[from]->search; i++)
+        html_row(page, i);
+    html_put(page, "</section>\n");
+}
+
 void html_details(const struct page *page)
 {
     const struct view *view = page->view;
-    for (int from = 0, end; from < view->count; from = end) {
+    int from = 0;
+    while (from < view->count && result_kind(view->rows[from]) == KIND_RUN)
+        from++;
+    if (html_is_of_one_lock(page, from))
+        html_folded(page, from);
+    else
+        from = 0;
+    for (int end; from < view->count; from = end) {
         end = view_group_end(view, from);
-        put_group_head(page, view->rows[from]);
-        if (view->rows[from]->search)
-            html_findings(page, from, end);
-        for (int i = from; i < end && !view->rows[from]->search; i++)
-            html_row(page, i);
-        html_put(page, "</section>\n");
+        html_group(page, from, end);
     }
 }
