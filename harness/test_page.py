@@ -265,6 +265,14 @@ def test_a_badge_is_one_piece(page):
 
 
 @needs_browser
+def test_a_table_that_goes_on_at_the_right_says_so(page):
+    """A shade at the edge, hidden by what moves with the table once its end is in view."""
+    look = page.execute_script("const look = getComputedStyle(document.querySelector('#matrix').closest('.scroll')); "
+                               "return [look.backgroundAttachment, look.backgroundImage.split('linear-gradient').length - 1]")
+    assert look == ["local, local, scroll, scroll", 4]
+
+
+@needs_browser
 def test_a_real_run_reads_the_same_way(browser, real):
     browser.get_log("browser")
     browser.get((real / "index.html").resolve().as_uri())

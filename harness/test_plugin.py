@@ -191,7 +191,7 @@ def test_a_users_step_under_a_built_in_name(tmp_path):
 def test_explore_calls_no_users_scheme_safe(tmp_path, release):
     """Nobody has said of it that it is; of a scheme of the table it is said. The page made anew says the same."""
     made = build(tmp_path, mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", release))
-    for schemes, titles, side, naive in [(made, [], "-", {None}), (f"setnx-del,{made}", ["Naive", "Other"], "-", {True, None}),
+    for schemes, titles, side, naive in [(made, [], "", {None}), (f"setnx-del,{made}", ["Naive", "Other"], "", {True, None}),
                                          ("set-nx-px-cad", ["Safe"], "safe", {False})]:
         out, page = tmp_path / f"{len(naive)}{side}", tmp_path / f"{len(naive)}{side}.html"
         run("explore", "--scheme", schemes, "--fault", "none", "--out", out)

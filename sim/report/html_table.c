@@ -424,7 +424,7 @@ static void put_stress_row(const struct page *page, int at)
     const char *style = html_verdict_class(row);
     char *id = html_row_id(page->view, at);
     html_put(page, "<tr><th scope=\"row\" class=\"name\"><a href=\"#%s\">%s</a> <small>%s</small>",
-             id, result_lock(row), row->is_unrated ? "" : view_side(row));
+             id, result_lock(row), view_side(row));
     html_origin(page, row->origin);
     html_put(page, "</th><td class=\"%s\" data-rank=\"%d\">", style, rank_of(row));
     put_run_link(page, at, 1);

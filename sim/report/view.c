@@ -186,7 +186,7 @@ char *view_cell_line(const struct result_row *row)
 const char *view_side(const struct result_row *row)
 {
     if (row->is_unrated)
-        return "-";
+        return "";
     return row->is_naive ? "naive" : "safe";
 }
 

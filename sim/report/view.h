@@ -40,7 +40,7 @@ const struct result_property *view_violation(const struct result_row *row);
  * fewest steps. failures: CAUSE_COUNT. Returns how many. */
 int view_cell_failures(const struct result_row *row, const struct result_property **failures);
 
-/* "naive", "safe", or "-" where nobody said which. */
+/* "naive", "safe", or "" where nobody said which. */
 const char *view_side(const struct result_row *row);
 
 /* Does the row's verdict name a fault of the scheme itself, of its surroundings, or of nobody? */
