@@ -175,6 +175,7 @@ EDN = [
     (edn(":time 9000000000000000000"), "1:45", "':time' is 9000000000000000000 ns; it goes to 1000000000000000 us"),
     (edn(":time 7") + edn(":time 6").replace("process 0", "process 1"), "2:45", "':time' is 6 ns, earlier than 7 ns of the operation before: time runs forwards"),
     (EDN_CALL + EDN_OK.replace(":time", ':value "9" :time'), "2:42", "a fencing token is a whole number", "--model", "fenced-lock"),
+    (EDN_CALL + EDN_OK.replace(":time", ':value 99999999999999999999 :time'), "2:42", "a fencing token has at most 64 bits", "--model", "fenced-lock"),
     ("7", "1:1", "an operation is a map"),
     ("{:process -1}", "1:11", "an operation wants ':process', a number from 0 or :nemesis"),
     (edn("").replace("process 0", "process 9"), "1:1", "process 9 follows process 5, where 4 run at once, and that one has not ended in :info", "--concurrency", "4"),

@@ -136,7 +136,11 @@ def test_the_history_schema_refuses_what_is_wrong():
     checker = schema("history.schema.json")
     for line in [{}, {"end": -1}, {"i": 0, "t": 0}, {"i": 0, "t": 0, "kind": "wish"},
                  {"i": 0, "t": 0, "kind": "call", "verb": 1, "more": 1}, executed(opaque={"name": "EVAL"}),
-                 executed(effects=[{"key": "lock"}]), executed(effects=[{"key": "lock", "did": "made"}])]:
+                 executed(effects=[{"key": "lock"}]), executed(effects=[{"key": "lock", "did": "made"}]),
+                 executed(effects=[{"key": "lock", "did": "read", "told": True}]),
+                 executed(effects=[{"key": "lock", "did": "refused", "old": "a", "unlike": "b"}]),
+                 executed(effects=[{"key": "lock", "did": "created"}]), executed(effects=[{"key": "lock", "did": "lengthened"}]),
+                 executed(t=-1), executed(t=10**15 + 1), executed(client=10000), executed(server=7), executed(attempt=2**31)]:
         assert not checker.is_valid(line), line
     assert checker.is_valid({"i": 0, "t": 0, "kind": "call", "more": 1}), "a field of somebody's own"
 

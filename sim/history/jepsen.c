@@ -355,7 +355,8 @@ static enum fail take_op(struct jepsen_reader *reader, const struct jepsen_op *o
     if (op->type == TYPE_OK && op->op == OP_ACQUIRE && reader->options.model == MODEL_FENCED) {
         if (op->has_other_value)
             return form_refuse(&reader->form, form_place_of_value(&reader->form, "value"), failure,
-                               "a fencing token is a whole number");
+                               op->is_value_huge ? "a fencing token has at most 64 bits"
+                                                 : "a fencing token is a whole number");
         event->has_fence = op->has_fence;
         event->fence = op->fence;
     }

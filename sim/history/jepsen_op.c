@@ -177,6 +177,8 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
         return failure->code;
     op->has_fence = json_is_integer(value);
     op->has_other_value = value && !op->has_fence && !json_is_null(value);
+    op->is_value_huge = json_is_real(value) &&
+                        (json_real_value(value) >= 0x1p63 || json_real_value(value) <= -0x1p63);
     op->fence = op->has_fence ? json_integer_value(value) : 0;
     return FAIL_NONE;
 }

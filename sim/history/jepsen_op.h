@@ -19,7 +19,8 @@ struct jepsen_op {
     char key[JEPSEN_KEY_BYTES];
     bool is_nemesis;
     bool was_not_done;               /* a failure that is no refusal */
-    bool has_fence, has_other_value; /* its value is a whole number; is something else */
+    bool has_fence, has_other_value; /* its value is a whole number; is something else, */
+    bool is_value_huge;              /* a number of more than 64 bits */
 };
 
 enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_NUMBER_AS_TEXT };
