@@ -303,7 +303,8 @@ static bool do_engines_disagree(const struct checks *checks)
         CONTRADICTS_OTHER | (checks->has_unheld_loss ? (unsigned)CONTRADICTS_GRANT : 0);
     bool is_explained = checks->ledger.has_inferred || gap_of(checks) || checks->has_faults;
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        is_explained |= checks->monitors[i].finding.count > 0;
+        is_explained |= checks->monitors[i].finding.count > 0 &&
+                        (i != PROPERTY_ALWAYS_EXPIRES || checks->head.lease_us > 0);
     return !is_explained &&
            (black_box_contradictions(checks->black_box) & ~(checks->has_loss ? by_loss : 0));
 }

@@ -167,10 +167,10 @@ struct ledger_client {
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     unsigned refused_unknown; /* the same, because of a key that the history does not know */
     unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
-    unsigned release_ran, release_found; /* bit a server: its release was executed there on the lock
-                                            key; that was its client's, or nobody knows whose, or
-                                            was changed */
-    enum result released;                /* how its release returned; RESULT_NONE: not yet */
+    unsigned release_ran, release_found, release_met;
+    /* bit a server: its release was executed there on the lock key; that was its client's, or
+     * nobody knows whose, or was changed; that was another client's, and stayed so */
+    enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
     bool is_holding;  /* it believes so */
     bool is_late;     /* told after its own lease */

@@ -174,7 +174,7 @@ static void called(struct ledger *ledger, const struct event *event)
         end_belief(ledger, event);
         client->is_releasing = true;
         client->release_index = event->index;
-        client->release_ran = client->release_found = 0;
+        client->release_ran = client->release_found = client->release_met = 0;
     } else if (event->op == OP_EXTEND && !event->is_inferred) {
         client->is_extending = true;
         client->extend_us = NEVER_US;

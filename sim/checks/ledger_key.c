@@ -348,6 +348,8 @@ static void see_released(const struct context *context)
     client->release_ran |= server;
     if ((key->is_present && !is_anothers) || change_is_any(&context->effect))
         client->release_found |= server;
+    else if (is_anothers)
+        client->release_met |= server;
 }
 
 static void see(struct context *context)

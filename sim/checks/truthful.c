@@ -1,6 +1,6 @@
 /* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine;
  * "granted" that a server granted it, "extended", of a foreign lock, that one extended it, and
- * "released", of who was refused it, that there was something of its to release.
+ * "released", of who was refused it or never had it, that there was something of its to release.
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
@@ -207,19 +207,30 @@ static void judge_extended(struct monitor *monitor, const struct event *event)
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
-/* "Released", to who was refused the lock, by a release that found nothing of its client's. Of who
- * was granted it that proves nothing: who just deletes says so when its lease is over, too. */
+/* Had it nothing to release? Of who was granted the lock that proves nothing: who just deletes says
+ * so when its lease is over, too. */
+static bool had_nothing(const struct ledger_client *client)
+{
+    return client->acquired == RESULT_REFUSED ||
+           (client->acquired != RESULT_GRANTED && client->owned_index == NO_INDEX &&
+            client->release_met);
+}
+
+/* "Released", to who was refused the lock, or never had it by an acquire without an answer, by a
+ * release that found nothing of its client's. */
 static void judge_released(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
     const char *name = client_name(ledger, event->client);
-    if (event->is_inferred || ledger_untold(ledger) || ledger->quorum > 1 ||
-        client->acquired != RESULT_REFUSED || !client->release_ran || client->release_found ||
+    if (event->is_inferred || ledger_untold(ledger) || ledger->quorum > 1 || !had_nothing(client) ||
+        !client->release_ran || client->release_found ||
         ledger->locks[client->lock].waiting_count > 0 ||
         !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
         return;
-    finding_say(&monitor->finding, "%s was told \"refused\" at %s.", name, MS(client->acquired_us));
+    if (client->acquired == RESULT_REFUSED)
+        finding_say(&monitor->finding, "%s was told \"refused\" at %s.", name,
+                    MS(client->acquired_us));
     finding_say(&monitor->finding,
                 "%s called release at %s, and was told \"released\" at %s. No server had a lock of "
                 "its then, and none was released.",

@@ -7,23 +7,36 @@
 
 #include "test/foreign_story.h"
 
-static void is_refused_by(struct story *story, int client, int owner)
+static void asks_in_vain(struct story *story, int client, int owner, enum result told)
 {
     calls(story, client, OP_ACQUIRE);
     runs(story, client, OP_ACQUIRE, refused(EFFECT_SET, owner));
-    returns(story, client, OP_ACQUIRE, RESULT_REFUSED);
+    returns(story, client, OP_ACQUIRE, told);
 }
 
-/* B was refused, and its release finds A's lock. Where it was granted it, and it is over, who just
- * deletes is told so; what an attempt before has is released by a later one, too. */
+static void is_refused_by(struct story *story, int client, int owner)
+{
+    asks_in_vain(story, client, owner, RESULT_REFUSED);
+}
+
+/* B was refused, or not answered, and its release finds A's lock. Where it was granted it, and it
+ * is over, who just deletes is told so; what an attempt before has is released by a later one, too.
+ */
 static void who_was_refused_has_released_nothing(void **state)
 {
     static const struct {
         bool has_lease, is_told, was_granted, has_one_before, is_bad;
+        enum result acquired; /* NONE: refused */
     } tried[] = {
-        {false, true, false, false, true},  {true, true, false, false, true},
-        {true, false, false, false, false}, {true, true, true, false, false},
-        {true, true, false, true, false},
+        {false, true, false, false, true, RESULT_NONE},
+        {true, true, false, false, true, RESULT_NONE},
+        {true, false, false, false, false, RESULT_NONE},
+        {true, true, true, false, false, RESULT_NONE},
+        {true, true, false, true, false, RESULT_NONE},
+        {false, true, false, false, true, RESULT_FAILED},
+        {true, true, false, false, true, RESULT_FAILED},
+        {true, false, false, false, false, RESULT_FAILED},
+        {true, true, false, true, false, RESULT_FAILED},
     };
     (void)state;
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
@@ -36,7 +49,7 @@ static void who_was_refused_has_released_nothing(void **state)
         }
         takes(story, owner);
         if (!tried[i].was_granted)
-            is_refused_by(story, B, owner);
+            asks_in_vain(story, B, owner, tried[i].acquired ? tried[i].acquired : RESULT_REFUSED);
         calls(story, B, OP_RELEASE);
         runs(story, B, OP_RELEASE,
              tried[i].has_one_before ? deleted(B) : refused(EFFECT_DELETE, owner));
