@@ -9,7 +9,7 @@ import subprocess
 import jsonschema
 import pytest
 from conftest import PICKLOCK, ROOT
-from workers import EXAMPLES, NAIVE, PYTHON, REDIS_PY, needs_redis_py
+from workers import NAIVE, PYTHON, REDIS_PY, changed_naive, needs_redis_py
 
 # The same lock as NAIVE over a socket of its own: its processes begin in a third of the CPU, and each finding takes twenty.
 PLAIN = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} set-nx-ex-del"
@@ -32,17 +32,6 @@ def found(results):
     """{(fault, property): cause} of what is violated."""
     return {(row["fault"], one["property"]): one["cause"] for row in results["results"] for one in row["properties"]
             if one["verdict"] == "violated"}
-
-
-def changed(tmp_path, *changes):
-    """The naive lock, with some of its text replaced."""
-    text = (EXAMPLES / "naive_lock.py").read_text()
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    path = tmp_path / "lock.py"
-    path.write_text(text)
-    return f"{PYTHON} {shlex.quote(str(path))}"
 
 
 @pytest.mark.parametrize("how, runs, seed", [("random", 10, 3), ("pct", 12, 12), ("bounded", 100, 0)])
@@ -95,7 +84,7 @@ def test_who_ends_with_its_lease_never_overruns_it(picklock, tmp_path, rings, wr
     """It promises exits_on_loss; its DEL is a plain one. A run behind one in which it ended has a new process; by asking once it is not decided."""
     sets = "return self.redis.set(self.settings.key, self.settings.name, nx=True, px=self.settings.ttl_ms)"
     deletes = "return self.redis.delete(self.settings.key) == 1"
-    worker = changed(tmp_path, ("import redis", "import os\nimport threading\nimport redis"), ('["expiry"]', '["expiry", "exits_on_loss"]'),
+    worker = changed_naive(tmp_path, ("import redis", "import os\nimport threading\nimport redis"), ('["expiry"]', '["expiry", "exits_on_loss"]'),
                      ("self.settings = settings", f"self.settings = settings\n        "
                       f"self.timer = threading.Timer(settings.ttl_ms / 1000, lambda: {rings})"),
                      (sets, f"is_mine = {sets[7:]}\n        if is_mine: self.timer.start()\n        return is_mine"),
@@ -148,7 +137,7 @@ REMEMBERS = ("class Worker(picklock_worker.Worker):", "asked = 0\n\n\nclass Work
 
 def test_what_a_worker_remembers_across_a_reset_is_found_out(picklock, tmp_path):
     """Its third attempt, over all runs, is refused without a question: no reset would do that."""
-    worker = changed(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked
+    worker = changed_naive(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked
         asked += 1
         if asked % 3 == 0:
             return False
@@ -161,7 +150,7 @@ def test_what_a_worker_remembers_across_a_reset_is_found_out(picklock, tmp_path)
 
 def test_what_comes_only_of_a_leftover_is_no_finding(picklock, tmp_path):
     """From its eighth attempt in one process on it says yes whatever the server said: no new process does so within a run."""
-    worker = changed(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked
+    worker = changed_naive(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked
         asked += 1
         return asked > 7 or self.redis.set("""))
     ran, results = search(picklock, tmp_path, worker, "--runs", 25, "--fault", "none", "--seed", 1)
@@ -179,7 +168,7 @@ def noting(tmp_path):
 
 
 def test_processes_are_kept(picklock, tmp_path):
-    worker = changed(tmp_path, noting(tmp_path))
+    worker = changed_naive(tmp_path, noting(tmp_path))
     ran, _ = search(picklock, tmp_path, worker, "--runs", 30, "--fault", "none")
     assert ran.status == 2 and starts_of(tmp_path) == 2, ran
 
@@ -191,7 +180,7 @@ def test_processes_are_kept(picklock, tmp_path):
 ])
 def test_a_reset_that_does_not_forget_takes_a_new_process(picklock, tmp_path, after, each):
     """Each reset leaves something that no beginning has: the run is made with a new process, and is the same."""
-    worker = changed(tmp_path, noting(tmp_path), ("import redis\n", "import redis\nimport threading\nbegun = False\n"),
+    worker = changed_naive(tmp_path, noting(tmp_path), ("import redis\n", "import redis\nimport threading\nbegun = False\n"),
                      ("        self.settings = settings\n", f"""        self.settings = settings
         global begun
         if begun:
@@ -205,7 +194,7 @@ def test_a_reset_that_does_not_forget_takes_a_new_process(picklock, tmp_path, af
 
 def test_an_interruption_keeps_what_it_has(tmp_path):
     out = tmp_path / "results.json"
-    command = [PICKLOCK, "explore", "--worker", changed(tmp_path, noting(tmp_path)), "--search", "random", "--runs", "100000",
+    command = [PICKLOCK, "explore", "--worker", changed_naive(tmp_path, noting(tmp_path)), "--search", "random", "--runs", "100000",
                "--fault", "none", "--json", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not (tmp_path / "starts").exists():

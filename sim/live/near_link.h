@@ -1,6 +1,6 @@
 /* near_link.h - connections of clients to the proxy of their own process by unix sockets, which
- * cost a third less than TCP. hiredis connects to a path; both ends are had at once, so it is known
- * whose the other one is. */
+ * cost less than TCP. hiredis connects to a path; both ends are had at once, so it is known whose
+ * the other one is. */
 #ifndef PICKLOCK_LIVE_NEAR_LINK_H
 #define PICKLOCK_LIVE_NEAR_LINK_H
 

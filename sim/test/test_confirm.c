@@ -43,10 +43,20 @@ static void hear(void *context, const struct event *event)
     ++*(int *)context;
 }
 
-/* A plain DEL behind a lease that was outlived. */
-static void search(struct cell *cell)
+/* A plain DEL behind a lease that was outlived, searched anew for each test. */
+struct searched {
+    struct cell cell;
+    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES];
+    struct finding findings[PROPERTY_COUNT];
+};
+
+static int search(void **state)
 {
+    struct searched *made = calloc(1, sizeof *made);
+    struct cell *cell = &made->cell;
     struct failure failure = {0};
+    for (int i = 0; i < EXPLORE_CLIENTS_MAX; i++)
+        made->names[i][0] = (char)('A' + i);
     cell_init(cell, scheme_named("set-nx-ex-del"));
     cell->options.clients = 2;
     if (cell_add_faults(cell, "slow-work", &failure) ||
@@ -54,19 +64,27 @@ static void search(struct cell *cell)
         fail_msg("%s", failure.text);
     cell_finish(cell);
     assert_int_equal(cell->outcome.findings[PROPERTY_RELEASE_OWN].verdict, VERDICT_VIOLATED);
+    *state = made;
+    return 0;
+}
+
+static int close_searched(void **state)
+{
+    struct searched *made = *state;
+    cell_close(&made->cell);
+    free(made);
+    return 0;
 }
 
 static void one_way_is_replayed_once(void **state)
 {
-    (void)state;
-    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-    struct cell *cell = calloc(1, sizeof *cell);
-    search(cell);
+    struct searched *searched = *state;
+    struct cell *cell = &searched->cell;
     struct opened_worlds worlds = {0};
     struct failure failure = {0};
-    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct run run = confirm_run(&cell->options, &cell->outcome, searched->names);
     struct explore_finding way = cell->outcome.findings[PROPERTY_RELEASE_OWN];
-    struct finding *first = calloc(PROPERTY_COUNT, sizeof *first);
+    struct finding *first = searched->findings;
     struct finding *again = calloc(PROPERTY_COUNT, sizeof *again);
     struct confirm_world world = {
         .open = open_counted, .ended = end_counted, .context = &worlds, .memo = replay_memo_new()};
@@ -105,10 +123,7 @@ static void one_way_is_replayed_once(void **state)
     assert_int_not_equal(worlds.last, FAIL_NONE);
 
     replay_memo_free(world.memo);
-    free(first);
     free(again);
-    cell_close(cell);
-    free(cell);
 }
 
 static void *begin_record(void *context, const struct history_head *head, struct event_sink *sink)
@@ -126,15 +141,13 @@ static char *end_record(void *context, void *record, enum fail fail)
 
 static void what_is_replayed_is_written_down_once(void **state)
 {
-    (void)state;
-    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-    struct cell *cell = calloc(1, sizeof *cell);
-    search(cell);
+    struct searched *searched = *state;
+    struct cell *cell = &searched->cell;
     int heard = 0;
     struct failure failure = {0};
-    struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    struct run run = confirm_run(&cell->options, &cell->outcome, searched->names);
     const struct explore_finding *way = &cell->outcome.findings[PROPERTY_RELEASE_OWN];
-    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct finding *findings = searched->findings;
     const struct replay_recorder recorder = {
         .begin = begin_record, .end = end_record, .context = &heard};
     struct confirm_world world = {.memo = replay_memo_new(), .recorder = &recorder};
@@ -151,9 +164,6 @@ static void what_is_replayed_is_written_down_once(void **state)
     assert_null(replay_memo_file(world.memo, &run, way));
 
     replay_memo_free(world.memo);
-    free(findings);
-    cell_close(cell);
-    free(cell);
 }
 
 /* The way, and it but for its last choices, as two findings of one cell. */
@@ -175,13 +185,11 @@ static void make_two_ways(struct two_ways *ways, const struct explore_finding *w
 /* Each is judged when its choices are over, by what had happened until then. */
 static void ways_that_begin_alike_share_a_replay(void **state)
 {
-    (void)state;
-    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-    struct cell *cell = calloc(1, sizeof *cell);
-    search(cell);
+    struct searched *searched = *state;
+    struct cell *cell = &searched->cell;
     struct failure failure = {0};
-    struct run run = confirm_run(&cell->options, &cell->outcome, names);
-    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct run run = confirm_run(&cell->options, &cell->outcome, searched->names);
+    struct finding *findings = searched->findings;
     struct finding *alone = calloc(PROPERTY_COUNT, sizeof *alone);
     struct two_ways ways;
     make_two_ways(&ways, &cell->outcome.findings[PROPERTY_RELEASE_OWN], 1);
@@ -209,22 +217,17 @@ static void ways_that_begin_alike_share_a_replay(void **state)
         assert_non_null(replay_memo_file(world.memo, &run, ways.shorter));
         replay_memo_free(world.memo);
     }
-    free(findings);
     free(alone);
-    cell_close(cell);
-    free(cell);
 }
 
 /* What fails behind the end of a way is not about that way; what fails before it is. */
 static void a_failure_is_of_the_ways_that_it_cuts_short(void **state)
 {
-    (void)state;
-    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-    struct cell *cell = calloc(1, sizeof *cell);
-    search(cell);
+    struct searched *searched = *state;
+    struct cell *cell = &searched->cell;
     struct failure failure = {0};
-    struct run run = confirm_run(&cell->options, &cell->outcome, names);
-    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct run run = confirm_run(&cell->options, &cell->outcome, searched->names);
+    struct finding *findings = searched->findings;
     struct two_ways ways;
     const struct explore_finding *whole = &cell->outcome.findings[PROPERTY_RELEASE_OWN];
     struct choice *choices = calloc((size_t)whole->choices_count, sizeof *choices);
@@ -252,22 +255,17 @@ static void a_failure_is_of_the_ways_that_it_cuts_short(void **state)
         replay_memo_free(world.memo);
     }
     free(choices);
-    free(findings);
-    cell_close(cell);
-    free(cell);
 }
 
 static void who_is_named_acts(void **state)
 {
-    (void)state;
-    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
-    struct cell *cell = calloc(1, sizeof *cell);
-    search(cell);
+    struct searched *searched = *state;
+    struct cell *cell = &searched->cell;
     struct failure failure = {0};
     struct opened_worlds worlds = {0};
     const struct confirm_world world = {.open = open_counted, .context = &worlds};
-    struct run run = confirm_run(&cell->options, &cell->outcome, names);
-    struct finding *findings = calloc(PROPERTY_COUNT, sizeof *findings);
+    struct run run = confirm_run(&cell->options, &cell->outcome, searched->names);
+    struct finding *findings = searched->findings;
     struct explore_finding way = cell->outcome.findings[PROPERTY_RELEASE_OWN];
     assert_int_equal(confirm(&run, &way, &world, findings, &failure), FAIL_NONE);
     assert_int_equal(worlds.acting, 1u << 0 | 1u << 1);
@@ -275,9 +273,6 @@ static void who_is_named_acts(void **state)
     way = (struct explore_finding){.choices = &flush, .choices_count = 1};
     assert_int_equal(confirm(&run, &way, &world, findings, &failure), FAIL_NONE);
     assert_int_equal(worlds.acting, 0);
-    free(findings);
-    cell_close(cell);
-    free(cell);
 }
 
 static int64_t late_us(void)
@@ -315,11 +310,14 @@ static void what_there_is_no_time_to_replay_is_no_finding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_way_is_replayed_once),
-        cmocka_unit_test(what_is_replayed_is_written_down_once),
-        cmocka_unit_test(ways_that_begin_alike_share_a_replay),
-        cmocka_unit_test(a_failure_is_of_the_ways_that_it_cuts_short),
-        cmocka_unit_test(who_is_named_acts),
+        cmocka_unit_test_setup_teardown(one_way_is_replayed_once, search, close_searched),
+        cmocka_unit_test_setup_teardown(what_is_replayed_is_written_down_once, search,
+                                        close_searched),
+        cmocka_unit_test_setup_teardown(ways_that_begin_alike_share_a_replay, search,
+                                        close_searched),
+        cmocka_unit_test_setup_teardown(a_failure_is_of_the_ways_that_it_cuts_short, search,
+                                        close_searched),
+        cmocka_unit_test_setup_teardown(who_is_named_acts, search, close_searched),
         cmocka_unit_test(what_there_is_no_time_to_replay_is_no_finding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
