@@ -142,20 +142,24 @@ static bool is_former(const struct lock_way *way, int client)
     return way->former == client || way->former == FREE;
 }
 
-static void leave_way(struct lock_way *way, const struct asker *asker, int client, bool is_short)
+/* Has that changed it? */
+static bool leave_way(struct lock_way *way, const struct asker *asker, int client, bool is_short)
 {
     bool may_release = asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED;
     bool has_had = way->owner == client || (standing_used(way, client) & USED_ACQUIRE);
+    if (way->owner != client && !standing_used(way, client))
+        return false;
     if (asker->acquire != ASKED_GRANTED && has_had)
         ++*(is_short ? &way->spent_short : &way->spent);
     standing_use(way, client, 0);
     if (way->owner != client)
-        return;
+        return true;
     way->owner = FORMER;
     way->former = client;
     int64_t released_us = later(way->from_us, asker->release_us);
     if (may_release && released_us < way->ends_us)
         way->ends_us = released_us;
+    return true;
 }
 
 void standing_leave(struct lock_answers *lock, int client)
@@ -168,9 +172,11 @@ void standing_leave(struct lock_answers *lock, int client)
         return;
     if (may_have)
         insert(is_short ? &lock->left_short : &lock->left, asker->called_us);
+    bool is_changed = false;
     for (int i = 0; i < lock->ways.count; i++)
-        leave_way(&lock->ways.rows[i], asker, client, is_short);
-    tidy(lock);
+        is_changed |= leave_way(&lock->ways.rows[i], asker, client, is_short);
+    if (is_changed)
+        tidy(lock);
     lock->room->is_lenient |= is_short || (may_have && asker->acquire_us > asker->called_us);
 }
 
@@ -234,15 +240,33 @@ enum answers standing_granted(struct lock_answers *lock, int client, bool may_re
     return conclude(lock, owned(lock, client, asker->acquire_us));
 }
 
-/* Without the ways in which that acquire has had an effect. */
-static void drop_granted(struct lock_answers *lock, int client)
+/* Keeps the ways in which that acquire has had no effect: of those, none is as good as another. */
+static enum answers drop_granted(struct lock_answers *lock, int client)
 {
-    begin(lock);
-    for (int i = 0; i < lock->ways.count; i++) {
-        const struct lock_way *way = &lock->ways.rows[i];
-        if (way->owner != client && !standing_used(way, client))
-            ways_add(&lock->room->next, way);
+    struct ways *ways = &lock->ways;
+    int kept = 0;
+    for (int i = 0; i < ways->count; i++) {
+        const struct lock_way *way = &ways->rows[i];
+        if (way->owner == client || standing_used(way, client))
+            continue;
+        if (kept < i)
+            ways->rows[kept] = *way;
+        kept++;
     }
+    ways->count = kept;
+    if (kept > 0)
+        return ANSWERS_FIT;
+    start_anew(lock, freed(lock, INT64_MIN));
+    lock->is_lost = true;
+    return ANSWERS_CONTRADICT;
+}
+
+static bool all_explain(const struct lock_answers *lock, int client)
+{
+    for (int i = 0; i < lock->ways.count; i++)
+        if (!standing_explains(lock, &lock->ways.rows[i], client))
+            return false;
+    return true;
 }
 
 enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent)
@@ -252,10 +276,11 @@ enum answers standing_refused(struct lock_answers *lock, int client, bool is_sil
     be_gone(lock, client);
     if (lock->is_lost)
         return ANSWERS_FIT;
-    drop_granted(lock, client);
-    if (conclude_or_lose(lock))
+    if (drop_granted(lock, client))
         return ANSWERS_CONTRADICT;
     if (is_silent)
+        return ANSWERS_FIT;
+    if (all_explain(lock, client))
         return ANSWERS_FIT;
     begin(lock);
     for (int i = 0; i < lock->ways.count; i++)

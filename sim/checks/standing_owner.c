@@ -7,10 +7,10 @@
 
 /* --- ways --- */
 
-/* Whatever the other one can come to, this one can. */
+/* Whatever the other one of that owner can come to, this one can. */
 static bool is_as_good(const struct lock_way *one, const struct lock_way *other)
 {
-    return one->owner == other->owner && one->from_us <= other->from_us &&
+    return one->from_us <= other->from_us &&
            (one->owner != FORMER || one->former == other->former || one->former == FREE) &&
            (one->owner == FREE ? one->until_us >= other->until_us
                                : one->ends_us <= other->ends_us) &&
@@ -21,12 +21,14 @@ static bool is_as_good(const struct lock_way *one, const struct lock_way *other)
 
 void ways_add(struct ways *ways, const struct lock_way *way)
 {
-    for (int i = 0; i < ways->count; i++)
+    for (int i = ways->count - 1; i >= 0; i--) {
+        if (ways->rows[i].owner != way->owner)
+            continue;
         if (is_as_good(&ways->rows[i], way))
-            return;
-    for (int i = ways->count - 1; i >= 0; i--)
+            return; /* it would have been as good as what was dropped, too */
         if (is_as_good(way, &ways->rows[i]))
             ways->rows[i] = ways->rows[--ways->count];
+    }
     if (ways->count == WAYS_MAX) {
         ways->is_full = true;
         return;
@@ -252,18 +254,28 @@ static void refuse_by_another(struct lock_answers *lock, const struct lock_way *
     }
 }
 
+/* It was owned at some time since the call. */
+static bool was_owned(const struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    return way->owner != FREE || way->until_us >= lock->room->askers[client].called_us;
+}
+
+bool standing_explains(const struct lock_answers *lock, const struct lock_way *way, int client)
+{
+    return was_owned(lock, way, client) && lock->room->askers[client].acquire_us <= way->from_us;
+}
+
 void standing_refuse(struct lock_answers *lock, const struct lock_way *way, int client)
 {
     int64_t call_us = lock->room->askers[client].acquire_us;
     const struct ways *freed = &lock->room->freed;
-    /* It was owned at some time since the call: nothing else is needed where that costs nothing. */
-    if (way->owner != FREE || way->until_us >= lock->room->askers[client].called_us) {
+    if (was_owned(lock, way, client)) {
         struct lock_way made = *way;
         made.from_us = later(way->from_us, call_us);
         ways_add(&lock->room->next, &made);
-        if (call_us <= way->from_us)
-            return;
     }
+    if (standing_explains(lock, way, client))
+        return;
     list_freed(lock, way, client);
     for (int i = 0; i < freed->count; i++)
         if (way->owner == FREE || freed->rows[i].from_us < call_us)

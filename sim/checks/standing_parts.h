@@ -28,6 +28,8 @@ void standing_give(struct lock_answers *lock, const struct lock_way *way, int cl
 void standing_give_until_expired(struct lock_answers *lock, const struct lock_way *way, int client);
 void standing_give_back(struct lock_answers *lock, const struct lock_way *way, int client);
 void standing_refuse(struct lock_answers *lock, const struct lock_way *way, int client);
+/* Its refusal follows from that way as it is. */
+bool standing_explains(const struct lock_answers *lock, const struct lock_way *way, int client);
 
 /* The ownership has ended by itself by now, where it can have. */
 void standing_expire(struct lock_answers *lock, struct ways *ways, const struct lock_way *way);
