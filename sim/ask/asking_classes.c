@@ -237,24 +237,20 @@ static bool turn_alike(const struct asking *asking, const struct told_by_servers
     return has_turned;
 }
 
-/* What it does on each way; *are_alike: in whatever order those stand that have said the same since
- * they were asked. */
-static enum fail learn(struct asking *asking, uint32_t node, const struct told_by_servers *told,
-                       const uint8_t *place, uint32_t *row, bool *are_alike,
-                       struct failure *failure)
+/* Of the learned model: are they alike that have said the same since they were asked, whatever
+ * order they stand in? row: what it does on each way with them in their places. */
+static enum fail are_alike(struct asking *asking, uint32_t node, const struct told_by_servers *told,
+                           const uint8_t *place, uint32_t row, bool *are, struct failure *failure)
 {
     uint8_t turned[SERVERS_MAX] = {0};
     uint32_t other;
-    *are_alike = true;
-    if (asking_learn_row(asking, node, place, told->asked, told->holds, told->operation, row,
-                         failure))
-        return failure->code;
-    if (!asking->is_even_handed || !turn_alike(asking, told, place, turned))
+    *are = true;
+    if (!told->forgets || !asking->is_even_handed || !turn_alike(asking, told, place, turned))
         return FAIL_NONE;
     if (asking_learn_row(asking, node, turned, told->asked, told->holds, told->operation, &other,
                          failure))
         return failure->code;
-    *are_alike = other == *row;
+    *are = other == row;
     return FAIL_NONE;
 }
 
@@ -299,7 +295,7 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
     struct told_by_servers told;
     uint8_t place[SERVERS_MAX] = {0};
     uint32_t row = 0;
-    bool are_alike = true;
+    bool are;
     *it = class_alone(asking, node);
     if (!classes->are_wanted || asking->servers == 1)
         return FAIL_NONE;
@@ -310,10 +306,9 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
     if (!read_history(asking, node, classes->learns > 0, &told))
         return FAIL_NONE;
     sort_servers(asking, &told, place);
-    if (classes->learns && learn(asking, node, &told, place, &row, &are_alike, failure))
+    if (classes->learns && asking_learn_row(asking, node, place, told.asked, told.holds,
+                                            told.operation, &row, failure))
         return failure->code;
-    if (are_alike)
-        find_alike(asking, &told, place, it);
     const uint32_t number = key_of(asking, node, row, &told, place);
     make_room(classes, number, node);
     struct class_first *first = &classes->firsts[number];
@@ -322,6 +317,12 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
         memcpy(first->place, place, sizeof place);
     } else if (join(asking, first, &told, place, node, it, failure)) {
         return failure->code;
+    }
+    if (it->node == node) { /* it has joined no other one, and so has not been asked this yet */
+        if (are_alike(asking, node, &told, place, row, &are, failure))
+            return failure->code;
+        if (are)
+            find_alike(asking, &told, place, it);
     }
     classes->rows[node] = *it;
     return FAIL_NONE;
