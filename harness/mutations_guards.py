@@ -235,7 +235,7 @@ GUARDS = [
 
     ("A1", CLASSES, "does_commute", "test_asking_classes", "answers_that_do_not_commute_stay_apart",
      "return *does ? asking_compare_ways(", "return false ? asking_compare_ways("),
-    ("A2", CLASSES, "hear", "test_asking_classes", "answers_that_do_not_commute_stay_apart",
+    ("A2", CLASSES, "hear_in_order", "test_asking_classes", "answers_that_do_not_commute_stay_apart",
      "if (!is_of_server(edge) || edge->elapsed != ELAPSED_ANY)", "if (!is_of_server(edge))"),
     ("A3", CLASSES, "sort_servers", "test_asking_classes", "servers_that_are_told_apart_keep_their_places_in_a_class",
      "asking->is_even_handed && at > 0 &&", "at > 0 &&"),
@@ -253,6 +253,8 @@ GUARDS = [
      "(void)asking_walk(asking, LEARNED_WALKS, &asking->failure);", ";"),
     ("M3", "../ask/asking_learned.c", "cuts_now", "test_asking_classes", "idle_connections_break_on_ways_of_their_own",
      "return walker->cut && !(told->waits", "return false && !(told->waits"),
+    ("M4", CLASSES, "pass", "test_asking_classes", "a_model_knows_how_long_ago_it_asked",
+     "        last->elapsed += edge->elapsed;\n", ""),
 ]
 
 

@@ -31,6 +31,7 @@ struct told_by_servers {
     enum happening operation;    /* that it was asked for last */
     bool holds;
     bool forgets; /* what a server said before it was sent another command */
+    int32_t past; /* with forgets: what is longer ago is as long ago as anything */
     bool is_met[SERVERS_MAX];
 };
 
@@ -40,26 +41,75 @@ static bool is_of_server(const struct history_edge *edge)
            edge->happening == HAPPENS_CUT;
 }
 
+/* What the learned model keeps of time: how much has passed in each operation of the attempt, and
+ * behind it, in all. It is as long ago as anything when it is longer than told->past. */
+static void pass(struct told_by_servers *told, const struct history_edge *edge)
+{
+    struct heard *last = told->phases_count ? &told->phases[told->phases_count - 1] : NULL;
+    if (last && edge->elapsed != ELAPSED_ANY) {
+        last->elapsed += edge->elapsed;
+        last->elapsed = last->elapsed > told->past ? told->past : last->elapsed;
+        last->jumped += edge->jumped;
+    }
+    if (!happening_asks((enum happening)edge->happening))
+        return;
+    if (edge->happening == HAPPENS_ACQUIRE)
+        told->phases_count = 0;
+    told->phases[told->phases_count++] = (struct heard){.happening = edge->happening};
+}
+
+/* A timer has rung: a connection that broke while it was idle is there again, or the ways show that
+ * it is not. */
+static void forget_cuts(struct told_by_servers *told)
+{
+    for (int s = 0; s < SERVERS_MAX; s++) {
+        int kept = 0;
+        for (int i = 0; i < told->counts[s]; i++)
+            if (told->heard[s][i].happening != HAPPENS_CUT)
+                told->heard[s][kept++] = told->heard[s][i];
+        told->counts[s] = kept;
+    }
+}
+
+static void hear_server(struct told_by_servers *told, const struct history_edge *edge)
+{
+    told->is_met[edge->server] = true;
+    told->asked[edge->server] = 0;
+    told->heard[edge->server][told->counts[edge->server]++] =
+        (struct heard){.phase = told->forgets ? 0 : told->phase,
+                       .happening = edge->happening,
+                       .reply = edge->reply,
+                       .whose = edge->whose,
+                       .elapsed = ELAPSED_ANY};
+}
+
+/* Each event in its place among those of no server, and how much time had passed. */
+static void hear_in_order(struct told_by_servers *told, const struct history_edge *edge)
+{
+    struct heard heard = {.phase = told->phase,
+                          .happening = edge->happening,
+                          .elapsed = edge->elapsed,
+                          .jumped = edge->jumped};
+    if (is_of_server(edge))
+        heard = (struct heard){
+            .happening = HAPPENING_COUNT, .elapsed = edge->elapsed, .jumped = edge->jumped};
+    else
+        told->phase++;
+    if (!is_of_server(edge) || edge->elapsed != ELAPSED_ANY)
+        told->phases[told->phases_count++] = heard;
+}
+
 static void hear(struct told_by_servers *told, const struct history_edge *edge,
                  const struct remembered_step *step)
 {
-    struct heard heard = {.phase = told->forgets ? 0 : told->phase,
-                          .happening = edge->happening,
-                          .reply = edge->reply,
-                          .whose = edge->whose,
-                          .elapsed = ELAPSED_ANY};
-    if (is_of_server(edge)) {
-        told->is_met[edge->server] = true;
-        told->heard[edge->server][told->counts[edge->server]++] = heard;
-        told->asked[edge->server] = 0;
-        heard = (struct heard){.happening = HAPPENING_COUNT};
-    } else {
-        told->phase++;
-    }
-    heard.elapsed = edge->elapsed;
-    heard.jumped = edge->jumped;
-    if (!is_of_server(edge) || edge->elapsed != ELAPSED_ANY)
-        told->phases[told->phases_count++] = heard;
+    if (is_of_server(edge))
+        hear_server(told, edge);
+    if (told->forgets)
+        pass(told, edge);
+    else
+        hear_in_order(told, edge);
+    if (told->forgets && edge->happening == HAPPENS_TIMER)
+        forget_cuts(told);
     if (happening_asks((enum happening)edge->happening))
         told->operation = (enum happening)edge->happening;
     if (step->has_ended)
@@ -84,6 +134,7 @@ static bool read_history(const struct asking *asking, uint32_t node, bool forget
     int count = 0;
     memset(told, 0, sizeof *told);
     told->forgets = forgets;
+    told->past = (asking->lease_ticks + 3) * ELAPSED_EACH;
     for (; node != NODE_ROOT; node = worker_asker_edge(&asking->worker, node).from) {
         if (count == HEARD_MAX)
             return false;

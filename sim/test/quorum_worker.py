@@ -1,8 +1,8 @@
-"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
+"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|watchful|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
 server is asked at once, over a socket of its own, and their answers are counted as they come. uneven: the first of the servers counts twice; first, last:
 the first, the last answer does; tidy: it deletes where it was granted the lock alone; picky: where all had granted it, all must know it at its release;
 trusting: it releases over the connections that it has, broken or not; wary: where two of three servers had granted it, its release fails if a connection
-broke behind its answer; wall: its wall clock says how old the lock is. Standard library only."""
+broke behind its answer; wall: its wall clock says how old the lock is; watchful: it looks at its clock at each answer. Standard library only."""
 
 import os
 import select
@@ -27,6 +27,8 @@ class Redlock(picklock_worker.Worker):
             server.close()
 
     def hear(self, server):
+        if sys.argv[1:] == ["watchful"]:
+            self.now()
         try:
             return YES if server.reply() in ("OK", 1) else NO
         except ReplyError:

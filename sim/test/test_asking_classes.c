@@ -1,5 +1,7 @@
 /* Tests of classes of histories (ask/asking_classes.c): with them and without, a worker of a quorum
  * (quorum_worker.py) comes to the same; what does not commute stays apart. */
+#include "ask/asking_state.h"
+#include "ask/phrase.h"
 #include "test/asked_worker.h"
 
 #include <stdlib.h>
@@ -157,6 +159,45 @@ static void a_model_that_is_not_the_worker_is_found_out(void **state)
     asking_free(asked.asking);
 }
 
+/* The class of an attempt that two servers have granted, each after so much time. */
+static uint32_t class_behind(struct asking *asking, int32_t first, int32_t second)
+{
+    static const char ok[] = "+OK\r\n";
+    const struct spoken_token none = {.length = 0};
+    struct failure failure = {0};
+    struct history_edge edges[] = {{.happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY},
+                                   {.happening = HAPPENS_REPLY, .server = 0, .elapsed = first},
+                                   {.happening = HAPPENS_REPLY, .server = 1, .elapsed = second}};
+    struct remembered_step told = {.node = NODE_ROOT};
+    struct history_class it;
+    unsigned whose;
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        edges[i].from = told.node;
+        if (i && phrase_put(&asking->book, ok, strlen(ok), &none, &none, &edges[i].reply, &whose,
+                            &failure))
+            fail_msg("%s", failure.text);
+        if (history_ask(&asking->worker, &edges[i], &told, &failure))
+            fail_msg("%s", failure.text);
+    }
+    if (asking_class(asking, told.node, &it, &failure))
+        fail_msg("%s", failure.text);
+    return it.node;
+}
+
+/* When the lease is over shows on no way, which take no time; so how long ago it asked is a part of
+ * its class, and not at which answers that time passed. */
+static void a_model_knows_how_long_ago_it_asked(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_as(&asked, "quorum_worker", "watchful", 3, true, LEARNED_WAYS);
+    const uint32_t early = class_behind(asked.asking, ELAPSED_EACH, 0);
+    assert_int_not_equal(class_behind(asked.asking, 0, 0), early);
+    assert_int_not_equal(class_behind(asked.asking, ELAPSED_EACH, ELAPSED_EACH), early);
+    assert_int_equal(class_behind(asked.asking, 0, ELAPSED_EACH), early);
+    asking_free(asked.asking);
+}
+
 static bool is_even_handed(const char *as)
 {
     struct worker_asked asked;
@@ -185,6 +226,7 @@ int main(void)
         cmocka_unit_test(who_minds_which_idle_connection_is_told),
         cmocka_unit_test(idle_connections_break_on_ways_of_their_own),
         cmocka_unit_test(a_model_that_is_not_the_worker_is_found_out),
+        cmocka_unit_test(a_model_knows_how_long_ago_it_asked),
         cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
     };
 
