@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from workers import PLAIN, PYTHON, RUN
+from workers import PLAIN, PYTHON, RUN, changed_naive, needs_redis_py
 
 TAKES = 'return self.ask("SET", self.settings.key, self.settings.name, "NX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"'
 CALM = ("hand-over", "server-clock-jump", "client-kill", "error-on-release")
@@ -94,3 +94,18 @@ def test_what_was_taken_for_the_lock_too_early_is_unknown(picklock, tmp_path):
     path.write_text(PLAIN.replace(TAKES, f'self.ask("SET", self.settings.key + ":asked", "yes", "PX", 60000); {TAKES}') + RUN)
     ran = picklock("run", "--worker", f"{PYTHON} {path}", "scenarios/hand-over.yaml")
     assert ran.status == 2 and "it wrote the key 'lock:asked' first" in " ".join(ran.out.split()), ran
+
+
+@needs_redis_py
+@pytest.mark.parametrize("lives_ms", [66193380, 3153600000000])
+def test_a_key_that_outlives_every_search_does_not_expire_in_it(picklock, tmp_path, monkeypatch, lives_ms):
+    """Of a tick of 1010 ms, 66193380 ms are 65538: two, if 16 bits were all that counted. Nobody gets the lock of a holder that died."""
+    worker, results = changed_naive(tmp_path, ("px=self.settings.ttl_ms", f"px={lives_ms}")), tmp_path / "results.json"
+    monkeypatch.setenv("PICKLOCK_CACHE", str(tmp_path / "cache"))
+    for _ in range(2):  # asked, and from what was kept
+        ran = picklock("explore", "--worker", worker, "--clients", "2", "--fault", "none,crash,slow-work", "--json", results, "--out", tmp_path / "out")
+        assert ran.status == 1, ran
+        found = json.loads(results.read_text())
+        assert [row["search"]["words"] for row in found["results"]] == ["safe", "stuck (3 steps)", "safe"], ran
+        assert "no key that lives 32767 ticks, or more, expires in time" in found["notes"][0], ran
+    assert "of these answers were kept" in " ".join(found["notes"]), found["notes"]

@@ -69,6 +69,7 @@ static void put_server(struct answer_bytes *out, const struct server_asker *serv
     put(out, server->answers, server->questions.count * sizeof *server->answers);
     put_text(out, server->key, strlen(server->key));
     put_number(out, server->knows_key);
+    put_number(out, server->has_far_keys);
 }
 
 void answers_print(const struct asking *asking, struct answer_bytes *out)
@@ -187,7 +188,7 @@ static bool is_kept(const struct server_asker *server, const struct kept *kept)
 {
     return kept->value >= KEPT_ABSENT && kept->value <= KEPT_LITERAL &&
            (kept->value == KEPT_ABSENT) == (kept->form == 0) && kept->form <= server->forms.count &&
-           kept->left >= NO_TICKS && kept->left <= INT16_MAX &&
+           kept->left >= NO_TICKS && kept->left <= LEFT_FAR &&
            kept->beside <= server->others.count && kept->scripts < 1u << server->scripts_count;
 }
 
@@ -253,6 +254,7 @@ static void take_server(struct answer_reader *in, struct server_asker *server)
     take(in, server->answers, server->questions.count * sizeof *server->answers);
     (void)take_text(in, server->key, sizeof server->key);
     server->knows_key = take_number(in, 1);
+    server->has_far_keys = take_number(in, 1);
 }
 
 bool answers_read(struct asking *asking, const char *bytes, size_t size)

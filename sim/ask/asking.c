@@ -318,6 +318,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .ends = asking->ends.compared,
                                    .timed_ends = asking->ends.joined,
                                    .timed = asking->worker.timed,
+                                   .far_key_ticks = asking->server.has_far_keys ? LEFT_FAR : 0,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
                                    .has_idle_reads = asking->worker.has_idle_reads,
                                    .untold = asking->worker.untold,

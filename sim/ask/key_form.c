@@ -29,7 +29,7 @@ enum { ELEMENT_TOKEN = '*', ELEMENT_TEXT = '=' };
 
 /* --- read --- */
 
-static bool is_token(const redisReply *element, const struct spoken_token *token)
+static bool is_whose_token(const redisReply *element, const struct spoken_token *token)
 {
     return token->length && element->len == token->length &&
            memcmp(element->str, token->bytes, token->length) == 0;
@@ -43,7 +43,8 @@ static bool has_token(const redisReply *element, const struct spoken_token *toke
 static enum fail take_element(const struct server_asker *asker, const redisReply *element,
                               struct key_form *form, struct failure *failure)
 {
-    const bool is_own = is_token(element, &asker->own), is_other = is_token(element, &asker->other);
+    const bool is_own = is_whose_token(element, &asker->own),
+               is_other = is_whose_token(element, &asker->other);
     if (form->used + ELEMENT_HEAD + element->len > sizeof form->bytes)
         return failure_set(failure, FAIL_UNKNOWN, "is too long");
     if (is_own || is_other) {
@@ -130,8 +131,12 @@ static enum fail take_left(struct server_asker *asker, const char *name, int32_t
     if (left_ms == INT64_MIN)
         return failure->code;
     *left = NO_TICKS;
-    if (left_ms >= 0)
+    if (left_ms >= LEFT_FAR * asker->tick_us / 1000) {
+        *left = LEFT_FAR;
+        asker->has_far_keys = true;
+    } else if (left_ms >= 0) {
         *left = (int32_t)((left_ms * 1000 + asker->tick_us - 1) / asker->tick_us);
+    }
     return FAIL_NONE;
 }
 

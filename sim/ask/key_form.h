@@ -13,7 +13,7 @@ struct key_form {
     char bytes[FORM_BYTES_MAX]; /* its type, and its elements */
     size_t used;
     unsigned whose; /* the token in it: WHOSE_NONE, OWN, or OTHER */
-    int32_t left;   /* ticks; NO_TICKS: it does not expire */
+    int32_t left;   /* ticks, up to LEFT_FAR; NO_TICKS: it does not expire */
 };
 
 /* The key as it stands there. FAIL_UNKNOWN: it cannot be kept, and why, as the end of a sentence:

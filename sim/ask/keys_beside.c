@@ -122,9 +122,10 @@ uint32_t keys_beside_age(struct server_asker *asker, uint32_t number, int ticks)
     const size_t size = intern_get(&asker->others, number - 1, bytes);
     for (const char *at = bytes; at < bytes + size;) {
         at = read_key(at, &name, &form);
-        if (form.left != NO_TICKS && form.left <= ticks)
+        const bool expires = form.left != NO_TICKS && form.left != LEFT_FAR;
+        if (expires && form.left <= ticks)
             continue;
-        form.left -= form.left == NO_TICKS ? 0 : ticks;
+        form.left -= expires ? ticks : 0;
         const bool has_room = add_key(&older, name, &form);
         assert(has_room); /* as before */
         (void)has_room;
@@ -142,7 +143,7 @@ bool keys_beside_are_whole(const char *bytes, size_t size)
             return false;
         memcpy(&head, end + 1, sizeof head);
         at = (size_t)(end + 1 - bytes) + sizeof head;
-        if (head.used > size - at || head.left < NO_TICKS || head.left > INT16_MAX ||
+        if (head.used > size - at || head.left < NO_TICKS || head.left > LEFT_FAR ||
             !key_form_is_whole(bytes + at, head.used))
             return false;
         at += head.used;

@@ -7,6 +7,7 @@
 #define PICKLOCK_ASK_SERVER_ASKER_H
 
 #include "ask/phrase.h"
+#include "explore/model/config.h"
 #include "redis/command.h"
 #include "worker/key_watch.h"
 #include "worker/server_wire.h"
@@ -23,7 +24,7 @@ enum kept_value { KEPT_ABSENT, KEPT_OWN, KEPT_OTHER, KEPT_LITERAL };
 struct kept {
     int32_t value;    /* enum kept_value */
     uint32_t form;    /* its type, and what is in it beside the token, from 1; 0: it is absent */
-    int32_t left;     /* ticks; NO_TICKS: it does not expire, or is absent */
+    int32_t left;     /* ticks, up to LEFT_FAR; NO_TICKS: it does not expire, or is absent */
     uint32_t scripts; /* bit a script that the server knows */
     uint32_t beside;  /* the other keys, from 1; 0: there are none */
 };
@@ -58,6 +59,7 @@ struct server_asker {
     char told[LOOK_KEY_MAX];        /* the name that workers were told */
     char key[LOOK_KEY_MAX];         /* that of the lock key; until it is known, as told */
     bool knows_key;
+    bool has_far_keys; /* there was a key that lives for LEFT_FAR ticks, or more */
     struct key_watch watch;
     int64_t tick_us;
     struct intern_table questions, forms, others;

@@ -408,6 +408,10 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     char *far = figures->far_ticks ? memory_format("; no timer of %d ticks and more rings in time",
                                                    figures->far_ticks)
                                    : memory_text("");
+    char *far_key = figures->far_key_ticks
+                        ? memory_format("; no key that lives %d ticks, or more, expires in time",
+                                        figures->far_key_ticks)
+                        : memory_text("");
     char *timed = figures->timed_ends
                       ? memory_format(", and, while a timer of it runs, what it does behind "
                                       "another one (asked %" PRIu64 " times)",
@@ -427,9 +431,9 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "behind an attempt is what a new one does (asked %" PRIu64
                 " times)%s; time goes in ticks, %d to a lease, and what is so between them alone, "
                 "as "
-                "just before a lease ends, is not tried%s%s%s%s.%s%s%s",
+                "just before a lease ends, is not tried%s%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
-                figures->ends, timed, asking->lease_ticks, far, clock,
+                figures->ends, timed, asking->lease_ticks, far, far_key, clock,
                 figures->is_even_handed
                     ? "; it treats its servers alike (asked with them in other places)"
                     : "",
@@ -439,6 +443,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                     : "",
                 asking->has_fence ? " The order of its fences is not judged." : ""));
     free(far);
+    free(far_key);
     free(timed);
     free(classes);
     free(clock);

@@ -24,6 +24,7 @@ enum {
         63,            /* a client's own tokens, in its own record: it does not know its position */
     TOKEN_SHARED = 77, /* what all draw under "token-collision" */
     NO_TIME = -1,      /* no timer, no expiry */
+    LEFT_FAR = INT16_MAX, /* a key that lives so many ticks, or more, does not expire in a search */
 };
 
 struct subject;

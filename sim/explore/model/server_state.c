@@ -145,7 +145,7 @@ static void ghost_age(struct ghost_owner *ghost)
 static bool keyspace_age(struct keyspace *keyspace, int ticks)
 {
     struct model model;
-    if (keyspace->type == MODEL_ABSENT || keyspace->left == NO_TIME)
+    if (keyspace->type == MODEL_ABSENT || keyspace->left == NO_TIME || keyspace->left == LEFT_FAR)
         return false;
     keyspace_to_model(keyspace, &model);
     model_expire(&model, EPOCH_US + ticks * TICK_US);
