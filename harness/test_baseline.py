@@ -205,7 +205,7 @@ def test_reports_say_it(picklock, file, tmp_path):
     (HEAD + "cells a b release-own unlock-bug\n", ":2:1: wants run, stress or cell, not 'cells'"),
     (HEAD + "cell a b release-owl unlock-bug\n", ":2:10: wants a property"),
     (HEAD + "cell a b release-own unlock-bugs\n", ":2:22: wants a cause"),
-    (HEAD + "\0\n", "is no text"),
+    (HEAD + "run a\0\n", ":2:6: a zero byte: this is no text file"),
 ])
 def test_what_is_no_baseline_is_refused(picklock, file, text, said):
     file.write_text(text)

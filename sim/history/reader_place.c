@@ -2,63 +2,28 @@
  * meant. See reader.h. */
 #include "history/reader.h"
 
+#include "base/json_place.h"
 #include "base/suggest.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
-/* Where the first { stands at or behind that place, outside texts; the end of the line: nowhere. */
-static size_t find_brace(const struct history_reader *reader, size_t from)
-{
-    bool is_text = false;
-    for (; from < reader->size; from++) {
-        char byte = reader->bytes[from];
-        if (is_text && byte == '\\')
-            from++;
-        else if (byte == '"')
-            is_text = !is_text;
-        else if (byte == '{' && !is_text)
-            break;
-    }
-    return from;
-}
-
-/* Is that place behind a name, and not a value: does a colon follow? */
-static bool is_name(const struct history_reader *reader, size_t end)
-{
-    while (end < reader->size && (reader->bytes[end] == ' ' || reader->bytes[end] == '\t'))
-        end++;
-    return end < reader->size && reader->bytes[end] == ':';
-}
-
-/* Where the field of that name stands; the end of the line: nowhere that can be found. */
-static size_t find_field(const struct history_reader *reader, const char *name, size_t from)
-{
-    char quoted[2 * NAME_MAX_BYTES];
-    int length = snprintf(quoted, sizeof quoted, "\"%s\"", name);
-    if (length < 0 || (size_t)length >= sizeof quoted)
-        return reader->size;
-    for (; from + (size_t)length <= reader->size; from++)
-        if (!memcmp(reader->bytes + from, quoted, (size_t)length) &&
-            is_name(reader, from + (size_t)length))
-            return from;
-    return reader->size;
-}
-
+/* From 1. */
 static size_t column_of(const struct history_reader *reader)
 {
     const struct place *place = &reader->place;
-    size_t at = 0;
-    if (place->column > 0 || (!place->outer && !place->field))
+    char path[NAME_MAX_BYTES] = "";
+    if (place->column > 0)
         return place->column;
-    if (place->outer)
-        at = find_field(reader, place->outer, 0);
-    for (int i = 0; i < place->nth; i++)
-        at = find_brace(reader, at + (i > 0));
-    if (place->field)
-        at = find_field(reader, place->field, at);
-    return at < reader->size ? at + 1 : 0;
+    if (!place->outer && !place->field)
+        return 1; /* it is all of the line */
+    if (place->outer && place->nth > 0)
+        (void)snprintf(path, sizeof path, "%.40s[%d]", place->outer, place->nth - 1);
+    else if (place->outer)
+        (void)snprintf(path, sizeof path, "%.40s", place->outer);
+    const char *at = json_place_find(reader->bytes, reader->size, path, place->field);
+    return (size_t)(at - reader->bytes) + 1;
 }
 
 enum fail reader_refuses(struct history_reader *reader, struct failure *failure, const char *format,
@@ -69,9 +34,8 @@ enum fail reader_refuses(struct history_reader *reader, struct failure *failure,
     va_start(list, format);
     vsnprintf(words, sizeof words, format, list);
     va_end(list);
-    const size_t column = column_of(reader); /* 0: it is all of the line */
     return failure_set(failure, FAIL_INPUT, "%s:%" PRId64 ":%zu: %s", reader->path, reader->line,
-                       column ? column : 1, words);
+                       column_of(reader), words);
 }
 
 void reader_at(struct history_reader *reader, const char *name)

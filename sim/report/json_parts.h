@@ -17,6 +17,8 @@ enum { PLACE_MAX = 160 };
 /* The first failure is kept; everything after it reads zeros. */
 struct results_reading {
     const char *path;
+    const char *bytes; /* of the file */
+    size_t size;
     struct failure *failure;
     enum fail fail;
     char place[PLACE_MAX]; /* "results[3].properties[0]" */
@@ -24,6 +26,8 @@ struct results_reading {
     size_t row; /* its place in the file; of a cell of version 1 that of its first property */
 };
 
+/* What is wrong with that member of the object at the place, or ("") with that object: told with
+ * line and column. */
 void read_bad(struct results_reading *reading, const char *key, const char *words);
 
 /* The value at key; missing is a failure, and NULL. */
@@ -59,7 +63,9 @@ void read_only_keys(struct results_reading *reading, json_t *object, const char 
     read_only_keys(reading, object, (const char *const[]){__VA_ARGS__},                            \
                    sizeof(const char *const[]){__VA_ARGS__} / sizeof(const char *))
 
-/* The object at key, and its place; place (PLACE_MAX bytes) keeps the one before. */
+/* Goes on within the object at key; place (PLACE_MAX bytes) keeps the place before. */
+void read_within(struct results_reading *reading, const char *key, char *place);
+/* The same of one that must be there: it is the value. */
 json_t *read_enter(struct results_reading *reading, json_t *object, const char *key, char *place);
 void read_leave(struct results_reading *reading, const char *place);
 

@@ -18,8 +18,7 @@ static void read_shard(struct results_reading *reading, json_t *object, struct r
     char place[PLACE_MAX];
     if (!shard)
         return;
-    memcpy(place, reading->place, sizeof place);
-    snprintf(reading->place, sizeof reading->place, "%.100s%sshard", place, *place ? "." : "");
+    read_within(reading, "shard", place);
     READ_ONLY(reading, shard, "number", "of", "whole", "unit", "campaign");
     int64_t number = read_number(reading, shard, "number"), of = read_number(reading, shard, "of");
     if (number < 1 || number > of || of > SHARDS_MAX)
@@ -31,7 +30,7 @@ static void read_shard(struct results_reading *reading, json_t *object, struct r
         read_bad(reading, "unit", "wants row or scheme");
     results->is_by_scheme = unit && !strcmp(unit, "scheme");
     results->campaign = read_text_or_null(reading, shard, "campaign");
-    memcpy(reading->place, place, sizeof place);
+    read_leave(reading, place);
 }
 
 /* What made the rows: the head of the file, or of one of its origins. */
@@ -80,9 +79,10 @@ static void read_interrupted(struct results_reading *reading, json_t *whole,
 {
     json_t *ended = json_object_get(whole, "interrupted");
     struct interruption read = {0};
+    char place[PLACE_MAX];
     if (!ended)
         return;
-    snprintf(reading->place, sizeof reading->place, "interrupted");
+    read_within(reading, "interrupted", place);
     READ_ONLY(reading, ended, "why", "done", "of", "unit");
     json_t *why = read_member(reading, ended, "why");
     if (why && !json_is_string(why))
@@ -92,7 +92,7 @@ static void read_interrupted(struct results_reading *reading, json_t *whole,
     read.of = read_number(reading, ended, "of");
     results_interrupt(results, json_is_string(why) ? json_string_value(why) : "", read.unit,
                       read.done, read.of);
-    *reading->place = 0;
+    read_leave(reading, place);
 }
 
 static int read_version(struct results_reading *reading, json_t *whole)
@@ -141,18 +141,18 @@ enum fail report_read(const char *path, struct results *results, struct failure 
     struct results_reading reading = {.path = path, .failure = failure};
     json_error_t error;
     char *bytes;
-    size_t size;
     *results = (struct results){0};
-    if (infile_read(path, RESULTS_BYTES_MAX, &bytes, &size, failure))
+    if (infile_read(path, RESULTS_BYTES_MAX, &bytes, &reading.size, failure))
         return failure->code;
-    json_t *whole = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    json_t *whole = json_loadb(bytes, reading.size, JSON_REJECT_DUPLICATES, &error);
+    reading.bytes = bytes;
+    if (whole)
+        read_whole(&reading, whole, results);
+    else
+        reading.fail =
+            failure_set(failure, FAIL_INPUT, "%s:%d:%d: %s", path, error.line > 0 ? error.line : 1,
+                        error.column > 0 ? error.column : 1, error.text);
     free(bytes);
-    if (!whole && error.line < 1)
-        return failure_set(failure, FAIL_INPUT, "%s: %s", path, error.text);
-    if (!whole)
-        return failure_set(failure, FAIL_INPUT, "%s:%d:%d: %s", path, error.line,
-                           error.column > 0 ? error.column : 1, error.text);
-    read_whole(&reading, whole, results);
     json_decref(whole);
     if (reading.fail)
         results_free(results);

@@ -140,6 +140,24 @@ static void read_numbers(struct results_reading *reading, json_t *object, const 
     }
 }
 
+static void read_part(struct results_reading *reading, json_t *object, size_t number,
+                      struct series_part *part)
+{
+    static const char *const keys[] = {
+#define PART(name, member) name,
+#include "run/series.def"
+#undef PART
+    };
+    char place[PLACE_MAX], key[32];
+    (void)snprintf(key, sizeof key, "parts[%zu]", number);
+    read_within(reading, key, place);
+    read_only_keys(reading, object, keys, sizeof keys / sizeof *keys);
+#define PART(name, member) part->member = read_number(reading, object, name);
+#include "run/series.def"
+#undef PART
+    read_leave(reading, place);
+}
+
 static void read_series(struct results_reading *reading, json_t *stress, struct series *series)
 {
     char place[PLACE_MAX];
@@ -151,19 +169,8 @@ static void read_series(struct results_reading *reading, json_t *stress, struct 
         read_bad(reading, "part_us", "wants 1 or more");
     if (!json_is_array(parts) || json_array_size(parts) > SERIES_PARTS_MAX)
         read_bad(reading, "parts", "wants a list, no longer than a run has parts");
-    for (size_t i = 0; i < json_array_size(parts) && i < SERIES_PARTS_MAX; i++) {
-        json_t *part = json_array_get(parts, i);
-        struct series_part *made = &series->parts[series->parts_count++];
-        static const char *const keys[] = {
-#define PART(name, member) name,
-#include "run/series.def"
-#undef PART
-        };
-        read_only_keys(reading, part, keys, sizeof keys / sizeof *keys);
-#define PART(name, member) made->member = read_number(reading, part, name);
-#include "run/series.def"
-#undef PART
-    }
+    for (size_t i = 0; i < json_array_size(parts) && i < SERIES_PARTS_MAX; i++)
+        read_part(reading, json_array_get(parts, i), i, &series->parts[series->parts_count++]);
     read_numbers(reading, object, "waits", series->waits, SERIES_STEPS);
     read_numbers(reading, object, "holds", series->holds, SERIES_STEPS);
     if (json_object_get(object, "memory_kb")) /* older programs did not tell it */
@@ -195,6 +202,18 @@ static void read_struck(struct results_reading *reading, json_t *stress,
         read_bad(reading, "struck", "does not add up to the faults");
 }
 
+static void read_latency(struct results_reading *reading, json_t *stress, struct latency *latency)
+{
+    char place[PLACE_MAX];
+    json_t *object = read_enter(reading, stress, "latency_us", place);
+    READ_ONLY(reading, object, "p50", "p99", "p999", "max");
+    *latency = (struct latency){.p50 = read_number(reading, object, "p50"),
+                                .p99 = read_number(reading, object, "p99"),
+                                .p999 = read_number(reading, object, "p999"),
+                                .max = read_number(reading, object, "max")};
+    read_leave(reading, place);
+}
+
 static void read_stress(struct results_reading *reading, json_t *row,
                         struct stress_figures *figures)
 {
@@ -206,12 +225,7 @@ static void read_stress(struct results_reading *reading, json_t *row,
 #undef COUNT
     if (figures->clients > CLIENTS_MAX)
         read_bad(reading, "clients", "is more than a run can have");
-    json_t *latency = read_member(reading, object, "latency_us");
-    READ_ONLY(reading, latency, "p50", "p99", "p999", "max");
-    figures->latency_us = (struct latency){.p50 = read_number(reading, latency, "p50"),
-                                           .p99 = read_number(reading, latency, "p99"),
-                                           .p999 = read_number(reading, latency, "p999"),
-                                           .max = read_number(reading, latency, "max")};
+    read_latency(reading, object, &figures->latency_us);
     read_struck(reading, object, figures);
     if (json_object_get(object, "cpu_us"))
         figures->cpu_us = read_number(reading, object, "cpu_us");

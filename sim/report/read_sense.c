@@ -85,10 +85,11 @@ static void check_figures(struct results_reading *reading, const struct result_r
         int64_t count;
         enum property property;
         const char *key;
-    } rows[] = {{figures->overruns, PROPERTY_MUTUAL_EXCLUSION, "stress.overruns"},
-                {figures->foreign_releases, PROPERTY_RELEASE_OWN, "stress.foreign_releases"},
-                {figures->lost_updates, PROPERTY_NO_LOST_UPDATE, "stress.lost_updates"}};
-    char words[120];
+    } rows[] = {{figures->overruns, PROPERTY_MUTUAL_EXCLUSION, "overruns"},
+                {figures->foreign_releases, PROPERTY_RELEASE_OWN, "foreign_releases"},
+                {figures->lost_updates, PROPERTY_NO_LOST_UPDATE, "lost_updates"}};
+    char words[120], place[PLACE_MAX];
+    read_within(reading, "stress", place);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct result_property *property = find(row, rows[i].property);
         if (rows[i].count <= 0 || !property || property->verdict != VERDICT_HOLDS)
@@ -98,11 +99,12 @@ static void check_figures(struct results_reading *reading, const struct result_r
         read_bad(reading, rows[i].key, words);
     }
     if (figures->grants > figures->operations)
-        read_bad(reading, "stress.grants", "are more than the operations");
+        read_bad(reading, "grants", "are more than the operations");
     if (figures->faults_in_hold > figures->faults)
-        read_bad(reading, "stress.faults_in_hold", "are more than the faults");
+        read_bad(reading, "faults_in_hold", "are more than the faults");
     if (figures->injected_wait_us > figures->clients * (row->elapsed_us + 1)) /* rounded */
-        read_bad(reading, "stress.injected_wait_us", "is more than all clients had");
+        read_bad(reading, "injected_wait_us", "is more than all clients had");
+    read_leave(reading, place);
 }
 
 void check_row(struct results_reading *reading, const struct result_row *row)

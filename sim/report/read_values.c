@@ -2,9 +2,11 @@
  * told with its place. */
 #include "report/json_parts.h"
 
+#include "base/json_place.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/suggest.h"
+#include "base/text_place.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,9 +17,13 @@ void read_bad(struct results_reading *reading, const char *key, const char *word
 {
     const char *dot = *reading->place && *key ? "." : "";
     const char *colon = *reading->place || *key ? ": " : ""; /* of the whole: it has no name */
-    if (!reading->fail)
-        reading->fail = failure_set(reading->failure, FAIL_INPUT, "%s: %s%s%s%s%s", reading->path,
-                                    reading->place, dot, key, colon, words);
+    if (reading->fail)
+        return;
+    const char *at =
+        json_place_find(reading->bytes, reading->size, reading->place, *key ? key : NULL);
+    const struct text_place place = text_place_of(reading->bytes, at);
+    reading->fail = failure_set(reading->failure, FAIL_INPUT, "%s:%d:%d: %s%s%s%s%s", reading->path,
+                                place.line, place.column, reading->place, dot, key, colon, words);
 }
 
 json_t *read_member(struct results_reading *reading, json_t *object, const char *key)
@@ -170,12 +176,18 @@ char *read_folder(struct results_reading *reading, json_t *object)
     return read_optional_text(reading, object, "folder");
 }
 
+void read_within(struct results_reading *reading, const char *key, char *place)
+{
+    memcpy(place, reading->place, PLACE_MAX);
+    snprintf(reading->place, sizeof reading->place, "%.100s%s%.50s", place, *place ? "." : "", key);
+}
+
 json_t *read_enter(struct results_reading *reading, json_t *object, const char *key, char *place)
 {
     json_t *found = read_member(reading, object, key);
-    snprintf(place, PLACE_MAX, "%s", reading->place);
+    memcpy(place, reading->place, PLACE_MAX);
     if (reading->version > 1) /* version 1 had it all in the row itself */
-        snprintf(reading->place, sizeof reading->place, "%.100s.%.50s", place, key);
+        read_within(reading, key, place);
     return found;
 }
 

@@ -4,6 +4,7 @@
 #include "base/infile.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "base/text_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,9 +146,10 @@ static enum fail read_lines(struct baseline *baseline, char *bytes, size_t size,
 {
     char *rest = bytes;
     int number = 0;
+    const struct text_place zero = text_place_of(bytes, bytes + strlen(bytes));
     if (strlen(bytes) != size)
-        return failure_set(failure, FAIL_INPUT, "%s: is no text: it has a zero byte at %zu",
-                           baseline->path, strlen(bytes));
+        return failure_set(failure, FAIL_INPUT, "%s:%d:%d: a zero byte: this is no text file",
+                           baseline->path, zero.line, zero.column);
     for (char *line; (line = strsep(&rest, "\n"));) {
         line[strcspn(line, "\r")] = '\0';
         if (number++ == 0 && !is_head(line))

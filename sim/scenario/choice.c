@@ -2,11 +2,11 @@
  * column. */
 #include "scenario/choice.h"
 
-#include "base/suggest.h"
 #include "scenario/sentence.h"
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct choice_row {
@@ -115,35 +115,27 @@ const char *choice_print(const struct choice *choice, const char (*names)[64], c
     return sentence_print(row_of(choice->kind)->form, &holes, names, text, size);
 }
 
-static enum fail choice_mishap(const struct mishap *mishap, struct failure *failure)
-{
-    char suggestion[SUGGEST_BYTES];
-    return failure_set(failure, FAIL_INPUT, "%s%s", mishap->words,
-                       suggest_words(mishap->nearest, "", suggestion));
-}
-
-static enum fail read_choice(const char *line, const struct cast *cast, struct choice *choice,
-                             struct failure *failure)
+enum fail choice_read(const char *line, const struct cast *cast, struct choice *choice,
+                      struct mishap *mishap)
 {
     struct holes holes;
-    struct mishap mishap;
-    char text[SENTENCE_MAX];
-    size_t length = strlen(line);
-    while (length > 0 && isspace((unsigned char)line[length - 1]))
+    char text[SENTENCE_MAX + 1]; /* what is cut off here is too long all the same */
+    const int blanks = (int)strspn(line, " \t");
+    size_t length = strlen(line + blanks);
+    while (length > 0 && isspace((unsigned char)line[blanks + (int)length - 1]))
         length--;
-    for (; length > 0 && isspace((unsigned char)*line); length--)
-        line++;
-    if (length >= sizeof text)
-        return failure_set(failure, FAIL_INPUT, "a choice has at most %d characters",
-                           SENTENCE_MAX - 1);
-    memcpy(text, line, length);
-    text[length] = '\0';
-    int kind = sentence_read(forms, CHOICE_COUNT, "choice", text, cast, &holes, &mishap);
-    if (kind < 0)
-        return choice_mishap(&mishap, failure);
-    const char *objection = choice_objects((enum choice_kind)kind, holes.amount_us);
-    if (objection)
-        return failure_set(failure, FAIL_INPUT, "%s", objection);
+    snprintf(text, sizeof text, "%.*s", (int)length, line + blanks);
+    int kind = sentence_read(forms, CHOICE_COUNT, "choice", text, cast, &holes, mishap);
+    const char *objection =
+        kind < 0 ? NULL : choice_objects((enum choice_kind)kind, holes.amount_us);
+    if (objection) {
+        *mishap = (struct mishap){.offset = 0};
+        snprintf(mishap->words, sizeof mishap->words, "%s", objection);
+    }
+    if (kind < 0 || objection) {
+        mishap->offset += blanks;
+        return FAIL_INPUT;
+    }
     *choice = (struct choice){.kind = (enum choice_kind)kind,
                               .client = holes.client,
                               .server = holes.server,
@@ -152,19 +144,4 @@ static enum fail read_choice(const char *line, const struct cast *cast, struct c
                               .error = holes.error};
     memcpy(choice->opaque, holes.opaque, sizeof choice->opaque);
     return FAIL_NONE;
-}
-
-enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
-                      struct choice *choice, struct failure *failure)
-{
-    const struct cast cast = {.names = names, .clients = clients, .servers = servers};
-    return read_choice(line, &cast, choice, failure);
-}
-
-enum fail choice_read_foreign(const char *line, const char (*names)[64], int clients, int servers,
-                              struct choice *choice, struct failure *failure)
-{
-    const struct cast cast = {
-        .names = names, .clients = clients, .servers = servers, .is_foreign = true};
-    return read_choice(line, &cast, choice, failure);
 }

@@ -63,14 +63,11 @@ bool choice_is_same(const struct choice *a, const struct choice *b);
 const char *choice_print(const struct choice *choice, const char (*names)[64], char *text,
                          size_t size);
 
-/* Reads such a line back (leading and trailing blanks ignored). FAIL_INPUT: what was expected, did
- * you mean. */
-enum fail choice_read(const char *line, const char (*names)[64], int clients, int servers,
-                      struct choice *choice, struct failure *failure);
-
-/* The same of a foreign program's run: a command that nobody here knows is its own, if it has no
- * lower-case letter. */
-enum fail choice_read_foreign(const char *line, const char (*names)[64], int clients, int servers,
-                              struct choice *choice, struct failure *failure);
+/* Reads such a line back (leading and trailing blanks ignored). FAIL_INPUT: *mishap says what was
+ * expected, where in the line, and what may have been meant. */
+struct cast;
+struct mishap;
+enum fail choice_read(const char *line, const struct cast *cast, struct choice *choice,
+                      struct mishap *mishap);
 
 #endif

@@ -1,10 +1,11 @@
 /* schedule_reader.c - schedule_read() of schedule.h: strict, line by line; every complaint names
- * its line. */
+ * its line and column. */
 #include "scenario/schedule.h"
 
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/suggest.h"
+#include "base/text_place.h"
 #include "base/units.h"
 #include "scenario/sentence.h"
 #include "scenario/textfile.h"
@@ -27,6 +28,8 @@ struct schedule_reader {
     struct failure *failure;
     char *rest; /* of the file: what is not read yet */
     int line;
+    const char *begin; /* of that line */
+    const char *at;    /* in it: what is to blame where something is wrong */
     bool has_ended;
 };
 
@@ -41,33 +44,39 @@ static enum fail complain(struct schedule_reader *reader, const char *nearest, c
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    return failure_set(reader->failure, FAIL_INPUT, "%.600s:%d: %s%s", reader->path, reader->line,
+    return failure_set(reader->failure, FAIL_INPUT, "%.600s:%d:%d: %s%s", reader->path,
+                       reader->line, text_place_of(reader->begin, reader->at).column,
                        sentence_show(words, shown, sizeof shown),
                        suggest_words(nearest, "", suggestion));
 }
 
-/* The next line without its end, or NULL. */
+/* The next line without its end, or NULL: then the end of the last one is to blame. */
 static char *take_line(struct schedule_reader *reader)
 {
     char *line = reader->rest;
-    if (!*line)
+    if (!*line) {
+        for (reader->at = line; reader->at > reader->begin && !reader->at[-1];)
+            reader->at--; /* where the line's end was cut off */
         return NULL;
+    }
     size_t length = strcspn(line, "\n");
     reader->rest = line + length + (line[length] == '\n');
     line[length] = '\0';
     if (length > 0 && line[length - 1] == '\r')
         line[length - 1] = '\0';
     reader->line++;
+    reader->begin = reader->at = line;
     return line;
 }
 
 /* Cuts the next word off a list of words; NULL: none is left. */
-static char *take_name(char **list)
+static char *take_name(struct schedule_reader *reader, char **list)
 {
     char *word = *list + strspn(*list, " ");
     size_t length = strcspn(word, " ");
     if (length == 0)
         return NULL;
+    reader->at = word;
     *list = word + length + (word[length] == ' ');
     word[length] = '\0';
     return word;
@@ -141,7 +150,7 @@ static enum fail read_lease(struct schedule_reader *reader, char *value)
 static enum fail read_clients(struct schedule_reader *reader, char *value)
 {
     struct schedule *schedule = reader->schedule;
-    for (char *name = take_name(&value); name; name = take_name(&value)) {
+    for (char *name = take_name(reader, &value); name; name = take_name(reader, &value)) {
         if (!sentence_is_name(name))
             return complain(reader, NULL,
                             "'%.40s' is not a client's name: letters and digits, at most %d", name,
@@ -176,7 +185,7 @@ static enum fail read_seed(struct schedule_reader *reader, char *value)
 
 static enum fail read_same_token(struct schedule_reader *reader, char *value)
 {
-    for (char *name = take_name(&value); name; name = take_name(&value)) {
+    for (char *name = take_name(reader, &value); name; name = take_name(reader, &value)) {
         int client = find_client(reader->schedule, name);
         if (client < 0)
             return complain(reader, NULL, "'%.40s' is not a client", name);
@@ -303,6 +312,7 @@ static enum fail read_head(struct schedule_reader *reader)
             row++;
         if (row == HEADERS_COUNT || strcmp(headers[row].name, line))
             return refuse_header(reader, line, next);
+        reader->at = value;
         enum fail fail = headers[row].read(reader, value);
         if (fail)
             return fail;
@@ -315,15 +325,16 @@ static enum fail read_head(struct schedule_reader *reader)
     return FAIL_NONE;
 }
 
-typedef enum fail read_line(const char *, const char (*)[64], int, int, struct choice *,
-                            struct failure *);
-
 static enum fail read_choices(struct schedule_reader *reader)
 {
     struct schedule *schedule = reader->schedule;
+    const struct cast cast = {.names = (const char(*)[64])schedule->names,
+                              .clients = schedule->clients,
+                              .servers = schedule->servers,
+                              .is_foreign = schedule->is_foreign};
     for (char *line; (line = take_line(reader));) {
         struct choice choice;
-        struct failure why;
+        struct mishap mishap;
         const char *text = line + strspn(line, " \t");
         if (!*text || *text == '#')
             continue;
@@ -332,10 +343,10 @@ static enum fail read_choices(struct schedule_reader *reader)
         reader->has_ended = !strcmp(text, "end");
         if (reader->has_ended)
             continue;
-        read_line *read = schedule->is_foreign ? choice_read_foreign : choice_read;
-        if (read(line, (const char(*)[64])schedule->names, schedule->clients, schedule->servers,
-                 &choice, &why))
-            return complain(reader, NULL, "%s", why.text);
+        if (choice_read(line, &cast, &choice, &mishap)) {
+            reader->at = line + mishap.offset;
+            return complain(reader, mishap.nearest, "%s", mishap.words);
+        }
         schedule_add(schedule, &choice);
         schedule->lines[schedule->choices_count - 1] = reader->line;
     }
@@ -348,15 +359,17 @@ static enum fail read_all(struct schedule_reader *reader)
 {
     static const char magic[] = "picklock schedule ";
     const char *first = take_line(reader);
-    if (!first)
-        return failure_set(reader->failure, FAIL_INPUT, "%.600s: the file is empty", reader->path);
+    if (!first) {
+        reader->line = 1;
+        return complain(reader, NULL, "the file is empty");
+    }
     if (strncmp(first, magic, sizeof magic - 1))
         return complain(reader, NULL,
                         "not a schedule: the first line of one is 'picklock schedule 1'");
-    if (strcmp(first + sizeof magic - 1, "1"))
+    reader->at = first + sizeof magic - 1;
+    if (strcmp(reader->at, "1"))
         return complain(reader, NULL,
-                        "a schedule of version '%.20s'; this picklock reads version 1",
-                        first + sizeof magic - 1);
+                        "a schedule of version '%.20s'; this picklock reads version 1", reader->at);
     enum fail fail = read_head(reader);
     return fail ? fail : read_choices(reader);
 }
@@ -371,6 +384,7 @@ enum fail schedule_read(const char *path, const struct scheme *instead, struct s
     if (fail)
         return fail;
     reader.rest = bytes;
+    reader.begin = bytes;
     reader.schedule = memory_new(1, sizeof *reader.schedule);
     fail = read_all(&reader);
     free(bytes);

@@ -2,6 +2,7 @@
 #include "scenario/textfile.h"
 
 #include "base/infile.h"
+#include "base/text_place.h"
 
 #include <stdlib.h>
 
@@ -27,18 +28,14 @@ static int character_length(const unsigned char *at, size_t left)
 
 enum fail textfile_check(const char *path, const char *bytes, size_t size, struct failure *failure)
 {
-    int line = 1, column = 1;
     for (size_t i = 0; i < size;) {
-        const unsigned char *at = (const unsigned char *)bytes + i;
-        int length = character_length(at, size - i);
-        if (length == 0 || *at == 0)
+        const char *at = bytes + i;
+        const int length = character_length((const unsigned char *)at, size - i);
+        if (length == 0 || *at == 0) {
+            const struct text_place place = text_place_of(bytes, at);
             return failure_set(failure, FAIL_INPUT,
                                "%.600s:%d:%d: not a text file: the byte 0x%02x is not UTF-8 text",
-                               path, line, column, *at);
-        column++;
-        if (*at == '\n') {
-            line++;
-            column = 1;
+                               path, place.line, place.column, (unsigned char)*at);
         }
         i += (size_t)length;
     }

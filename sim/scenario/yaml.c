@@ -305,7 +305,7 @@ static enum fail parse_bytes(struct yaml *yaml, struct failure *failure)
     fail = build(&builder, &parser);
     yaml_parser_delete(&parser);
     if (!fail && !yaml->root)
-        return failure_set(failure, FAIL_INPUT, "%.600s: the file is empty: nothing but %s",
+        return failure_set(failure, FAIL_INPUT, "%.600s:1:1: the file is empty: nothing but %s",
                            yaml->path, yaml->size ? "blanks and comments" : "0 bytes");
     return fail;
 }

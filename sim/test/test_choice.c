@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/suggest.h"
 #include "scenario/sentence.h"
 
 #include <stdio.h>
@@ -20,6 +21,25 @@ static const struct cast cast = {
 
 /* --- choices --- */
 
+static struct {
+    char text[FAILURE_TEXT_MAX];
+    int offset;
+} told; /* of the last one that was refused */
+
+static enum fail read_choice(const char *line, int servers, struct choice *choice)
+{
+    const struct cast heard = {.names = names, .clients = CLIENTS, .servers = servers};
+    struct mishap mishap;
+    char suggestion[SUGGEST_BYTES];
+    const enum fail fail = choice_read(line, &heard, choice, &mishap);
+    if (!fail)
+        return FAIL_NONE;
+    told.offset = mishap.offset;
+    snprintf(told.text, sizeof told.text, "%s%s", mishap.words,
+             suggest_words(mishap.nearest, "", suggestion));
+    return fail;
+}
+
 static void every_kind_reads_back(void **state)
 {
     (void)state;
@@ -31,12 +51,11 @@ static void every_kind_reads_back(void **state)
                               .amount_us = 1500,
                               .error = ERROR_LOADING};
         struct choice back;
-        struct failure failure;
         char text[SENTENCE_MAX], again[SENTENCE_MAX];
         choice_print(&made, names, text, sizeof text);
         assert_null(strchr(text, '%'));
-        if (choice_read(text, names, CLIENTS, SERVERS, &back, &failure))
-            fail_msg("%s: %s", text, failure.text);
+        if (read_choice(text, SERVERS, &back))
+            fail_msg("%s: %s", text, told.text);
         assert_int_equal(back.kind, kind);
         assert_string_equal(choice_print(&back, names, again, sizeof again), text);
         assert_int_equal(back.client, strstr(text, "worker1") ? 2 : -1);
@@ -53,10 +72,9 @@ static void every_verb_reads_back_by_name(void **state)
     (void)state;
     for (int verb = 0; verb < VERB_COUNT; verb++) {
         struct choice made = {.kind = CHOICE_ARRIVE, .verb = (enum verb)verb}, back;
-        struct failure failure;
         char text[SENTENCE_MAX];
         choice_print(&made, names, text, sizeof text);
-        assert_int_equal(choice_read(text, names, CLIENTS, SERVERS, &back, &failure), FAIL_NONE);
+        assert_int_equal(read_choice(text, SERVERS, &back), FAIL_NONE);
         assert_string_equal(verb_name(back.verb), verb_name((enum verb)verb));
     }
 }
@@ -91,9 +109,8 @@ static void texts_are_the_tables(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct choice back;
-        struct failure failure;
-        if (choice_read(rows[i].text, names, CLIENTS, SERVERS, &back, &failure))
-            fail_msg("%s: %s", rows[i].text, failure.text);
+        if (read_choice(rows[i].text, SERVERS, &back))
+            fail_msg("%s: %s", rows[i].text, told.text);
         assert_int_equal(back.kind, rows[i].choice.kind);
         assert_int_equal(back.client, rows[i].choice.client);
         assert_int_equal(back.server, rows[i].choice.server);
@@ -108,13 +125,11 @@ static void blanks_around_and_the_only_server(void **state)
 {
     (void)state;
     struct choice choice;
-    struct failure failure;
-    assert_int_equal(choice_read(" \tA crashes \r\n", names, CLIENTS, 1, &choice, &failure), 0);
+    assert_int_equal(read_choice(" \tA crashes \r\n", 1, &choice), 0);
     assert_int_equal(choice.kind, CHOICE_CRASH);
-    assert_int_equal(choice_read("server restarts empty", names, CLIENTS, 1, &choice, &failure), 0);
+    assert_int_equal(read_choice("server restarts empty", 1, &choice), 0);
     assert_int_equal(choice.server, 0);
-    assert_int_equal(choice_read("server's clock jumps 1s", names, CLIENTS, 1, &choice, &failure),
-                     0);
+    assert_int_equal(read_choice("server's clock jumps 1s", 1, &choice), 0);
     assert_int_equal(choice.kind, CHOICE_SERVER_CLOCK);
 }
 
@@ -158,11 +173,9 @@ static void wrong_choices_say_why(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct choice choice;
-        struct failure failure = {0};
-        assert_int_equal(choice_read(rows[i].text, names, CLIENTS, SERVERS, &choice, &failure),
-                         FAIL_INPUT);
-        if (!strstr(failure.text, rows[i].words))
-            fail_msg("'%s' says: %s", rows[i].text, failure.text);
+        assert_int_equal(read_choice(rows[i].text, SERVERS, &choice), FAIL_INPUT);
+        if (!strstr(told.text, rows[i].words))
+            fail_msg("'%s' says: %s", rows[i].text, told.text);
     }
 }
 
@@ -186,11 +199,10 @@ static void nothing_that_is_read_is_left_over(void **state)
         for (size_t at = 0; at <= length * (sizeof more - 1); at++) {
             char text[128], back[128];
             struct choice choice;
-            struct failure failure;
             size_t cut = at / (sizeof more - 1);
             snprintf(text, sizeof text, "%.*s%c%s", (int)cut, lines[i],
                      more[at % (sizeof more - 1)], lines[i] + cut);
-            if (choice_read(text, names, CLIENTS, SERVERS, &choice, &failure))
+            if (read_choice(text, SERVERS, &choice))
                 continue;
             choice_print(&choice, names, back, sizeof back);
             bool is_around =
@@ -201,25 +213,50 @@ static void nothing_that_is_read_is_left_over(void **state)
     }
 }
 
+static void the_word_that_is_wrong_is_pointed_at(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int offset;
+    } rows[] = {
+        {"A aquires", 2},
+        {" \tD acquires", 2},
+        {"A's STE reaches server 1", 4},
+        {"A's SET reaches server 6", 16},
+        {"  A's SET to server 1 is answered with LOADIN", 39},
+        {"time passes 250", 12},
+        {"  time passes 0s", 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct choice choice;
+        assert_int_equal(read_choice(rows[i].text, SERVERS, &choice), FAIL_INPUT);
+        assert_int_equal(told.offset, rows[i].offset);
+    }
+}
+
 static void nothing_is_suggested_for_what_is_far_off(void **state)
 {
     (void)state;
     struct choice choice;
-    struct failure failure = {0};
-    choice_read("xyzzy", names, CLIENTS, SERVERS, &choice, &failure);
-    assert_null(strstr(failure.text, "did you mean"));
+    read_choice("xyzzy", SERVERS, &choice);
+    assert_null(strstr(told.text, "did you mean"));
 }
 
 static void long_lines_and_small_rooms(void **state)
 {
     (void)state;
     struct choice choice = {.kind = CHOICE_ACQUIRE, .client = 2};
-    struct failure failure = {0};
     char line[1000], room[6];
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
-    assert_int_equal(choice_read(line, names, CLIENTS, SERVERS, &choice, &failure), FAIL_INPUT);
-    assert_non_null(strstr(failure.text, "at most 255"));
+    assert_int_equal(read_choice(line, SERVERS, &choice), FAIL_INPUT);
+    assert_non_null(strstr(told.text, "at most 255"));
+    memset(line, ' ', sizeof line - 1);
+    memcpy(line, "A acquires", 10);
+    assert_int_equal(read_choice(line, SERVERS, &choice), FAIL_NONE);
+    line[sizeof line - 2] = 'x';
+    assert_int_equal(read_choice(line, SERVERS, &choice), FAIL_INPUT);
     choice = (struct choice){.kind = CHOICE_ACQUIRE, .client = 2};
     assert_string_equal(choice_print(&choice, names, room, sizeof room), "worke");
 }
@@ -429,6 +466,7 @@ int main(void)
         cmocka_unit_test(blanks_around_and_the_only_server),
         cmocka_unit_test(wrong_choices_say_why),
         cmocka_unit_test(nothing_that_is_read_is_left_over),
+        cmocka_unit_test(the_word_that_is_wrong_is_pointed_at),
         cmocka_unit_test(nothing_is_suggested_for_what_is_far_off),
         cmocka_unit_test(long_lines_and_small_rooms),
         cmocka_unit_test(every_step_reads_back),

@@ -2,6 +2,7 @@
  * real one refuses with the same words, and what happens is the same, event for event. */
 #include "base/random.h"
 #include "live/live.h"
+#include "scenario/sentence.h"
 #include "world/simulated.h"
 
 /* Behind our own: its macro fail() would take "enum fail (*f)()" for a call of it. */
@@ -180,12 +181,13 @@ static void plays(const char *scheme, const char *const *lines, const char *repl
     struct paired_walk *walk = memory_new(1, sizeof *walk);
     struct reply last = {0};
     char text[64];
+    const struct cast cast = {.names = (const char(*)[64])names, .clients = CLIENTS, .servers = 1};
     walk_open(walk, scheme_named(scheme), 1);
     for (; *lines; lines++) {
         struct choice choice;
-        struct failure why = {0};
-        if (choice_read(*lines, (const char(*)[64])names, CLIENTS, 1, &choice, &why))
-            fail_msg("%s", why.text);
+        struct mishap mishap;
+        if (choice_read(*lines, &cast, &choice, &mishap))
+            fail_msg("%s", mishap.words);
         if (!both(walk, &choice))
             fail_msg("%s: not made", *lines);
         for (size_t i = 0; i < walk->seen; i++)

@@ -1,5 +1,7 @@
 /* test_results_json.c - results.json there and back, of this version and of the first, in step with
  * its schema. */
+#include "base/memory.h"
+#include "base/text_place.h"
 #include "report/merge.h"
 #include "report/report.h"
 #include "test/sample_results.h"
@@ -115,22 +117,35 @@ static void cells_come_back_the_same(void **state)
     free(path);
 }
 
-/* Replaces the first `from` of a good file and expects to be told where it is bad. */
+/* Replaces the first `from` of a good file and expects to be told where it is bad: the line and
+ * column of `to`, where words have its name. */
 static void expect_refused(const char *good, const char *from, const char *to, const char *words)
 {
     struct results results;
     struct failure failure = {0};
+    char name[40] = "", place[40];
+    int line = 0, column = 0;
     char *path = path_of("bad.json");
     const char *at = strstr(good, from);
     assert_non_null(at);
+    char *bad = memory_format("%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
     FILE *out = fopen(path, "w");
     assert_non_null(out);
-    fprintf(out, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    assert_true(fputs(bad, out) >= 0);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(report_read(path, &results, &failure), FAIL_INPUT);
     expect_in(failure.text, path);
     expect_in(failure.text, words);
+    assert_int_equal(sscanf(failure.text + strlen(path), ":%d:%d: ", &line, &column), 2);
+    const bool has_name = sscanf(to, "\"%37[a-z_]", name) == 1;
+    const char *told = has_name ? strstr(words, strcat(name, ": ")) : NULL;
+    if (told && (told == words || told[-1] == '.')) {
+        const struct text_place changed = text_place_of(bad, bad + (at - good));
+        (void)snprintf(place, sizeof place, ":%d:%d: ", changed.line, changed.column);
+        expect_in(failure.text, place);
+    }
     assert_int_equal(results.rows_count, 0);
+    free(bad);
     free(path);
 }
 
@@ -203,9 +218,11 @@ static void a_row_that_contradicts_itself_is_refused(void **state)
         {"\"pause\": 20", "\"pause\": 21", "struck: does not add up to the faults"},
         {"\"pause\": 20", "\"paused\": 20", "struck: has what is no fault, or no count of one"},
         {"\"grants\": 4321", "\"grants\": 123457", "stress.grants: are more than the operations"},
+        {"\"p99\": ", "\"p99\": -", "stress.latency_us.p99: wants a whole number"},
         {"\"part_us\": 200000", "\"part_us\": 0", "stress.series.part_us: wants 1 or more"},
         {"\"part_us\": 200000", "\"part_us\": -5", "part_us: "},
-        {"\"violations\": 4", "\"violation\": 4", "violation: is unknown here"},
+        {"\"violations\": 4", "\"violation\": 4",
+         ".stress.series.parts[1].violation: is unknown here"},
         {"\"violations\": 4", "\"violations\": \"4\"", "violations: "},
         {"\"waits\": [", "\"waits\": [ 7,", "waits: has not a number for each length"},
         {"\"holds\": [", "\"holds\": [ 7,", "holds: has not a number for each length"},

@@ -269,8 +269,8 @@ static void yaml_that_is_none_or_too_clever(void **state)
 static void files_that_are_no_scenarios(void **state)
 {
     (void)state;
-    refuses("", ": the file is empty: nothing but 0 bytes");
-    refuses("# a story\n\n  \n", ": the file is empty: nothing but blanks and comments");
+    refuses("", ":1:1: the file is empty: nothing but 0 bytes");
+    refuses("# a story\n\n  \n", ":1:1: the file is empty: nothing but blanks and comments");
     assert_non_null(strstr(refusal("name: \0", 7), ":1:7: not a text file: the byte 0x00"));
     assert_non_null(
         strstr(refusal("name: a\n\xff\xfe", 10), ":2:1: not a text file: the byte 0xff"));

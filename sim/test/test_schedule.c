@@ -154,10 +154,10 @@ static void a_foreign_programs_commands_read_back(void **state)
     assert_string_equal(back->choices[CHOICES + 1].opaque, "");
     schedule_free(schedule);
     schedule_free(back);
-    refuses(HEAD "---\nA's LOCK reaches server 1\nend\n", "8: 'LOCK' is not a command");
+    refuses(HEAD "---\nA's LOCK reaches server 1\nend\n", "8:5: 'LOCK' is not a command");
     refuses(HEAD "foreign: yes\n---\nA's Lock reaches server 1\nend\n",
-            "9: 'Lock' is not a command");
-    refuses(HEAD "foreign: maybe\n---\nend\n", "7: 'foreign' wants yes or no");
+            "9:5: 'Lock' is not a command");
+    refuses(HEAD "foreign: maybe\n---\nend\n", "7:10: 'foreign' wants yes or no");
 }
 
 static void edited_by_hand(void **state)
@@ -187,57 +187,60 @@ static void many_choices(void **state)
     schedule_free(schedule);
 }
 
-static void wrong_files_say_the_line(void **state)
+static void wrong_files_say_the_place(void **state)
 {
     (void)state;
-    refuses("", " the file is empty");
-    refuses("A acquires\n", "1: not a schedule: the first line of one is 'picklock schedule 1'");
-    refuses("picklock schedule 2\n", "1: a schedule of version '2'; this picklock reads version 1");
-    refuses("picklock schedule 1\n", "1: the line 'scheme' is missing");
+    refuses("", "1:1: the file is empty");
+    refuses("A acquires\n", "1:1: not a schedule: the first line of one is 'picklock schedule 1'");
+    refuses("picklock schedule 2\n",
+            "1:19: a schedule of version '2'; this picklock reads version 1");
+    refuses("picklock schedule 1\n", "1:20: the line 'scheme' is missing");
     refuses("picklock schedule 1\nscheme: set-nx-ex-dell\n",
-            "2: unknown scheme 'set-nx-ex-dell'; did you mean 'set-nx-ex-del'?");
+            "2:9: unknown scheme 'set-nx-ex-dell'; did you mean 'set-nx-ex-del'?");
     refuses("picklock schedule 1\nscheme: my_lock\n", /* which is not far from redlock */
-            "2: unknown scheme 'my_lock': one from a file is named with --scheme FILE.so, "
+            "2:9: unknown scheme 'my_lock': one from a file is named with --scheme FILE.so, "
             "a worker with --worker COMMAND");
     refuses("picklock schedule 1\nlease: 1s\n",
-            "2: the line 'scheme: ..' must come before 'lease'");
-    refuses("picklock schedule 1\nscheme: redlock\nlease: 1\n", "3: 'lease' wants a duration");
+            "2:1: the line 'scheme: ..' must come before 'lease'");
+    refuses("picklock schedule 1\nscheme: redlock\nlease: 1\n", "3:8: 'lease' wants a duration");
     refuses("picklock schedule 1\nscheme: redlock\nlease: -1s\n",
-            "3: 'lease' wants a duration above 0");
-    refuses("picklock schedule 1\nscheme: set-nx-ex-del\nlease: 300ms\n",
-            "3: '300ms' cannot be a lease of set-nx-ex-del, which counts in whole seconds; did you "
-            "mean '1s'?");
+            "3:8: 'lease' wants a duration above 0");
+    refuses(
+        "picklock schedule 1\nscheme: set-nx-ex-del\nlease: 300ms\n",
+        "3:8: '300ms' cannot be a lease of set-nx-ex-del, which counts in whole seconds; did you "
+        "mean '1s'?");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A A\n",
-            "4: client 'A' is named twice");
+            "4:12: client 'A' is named twice");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A-1\n",
-            "4: 'A-1' is not a client's name");
+            "4:10: 'A-1' is not a client's name");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients:\n",
-            "4: 'clients' wants names such as A B C");
+            "4:9: 'clients' wants names such as A B C");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A\nservers: 8\n",
-            "5: 'servers' wants a number from 1 to 7");
+            "5:10: 'servers' wants a number from 1 to 7");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A\nservers: 1\nseed: -1\n",
-            "6: 'seed' wants a number");
+            "6:7: 'seed' wants a number");
     refuses("picklock schedule 1\nscheme: redlock\nlease: 1s\nclients: A\nservers: 1\nseed: "
             "18446744073709551616\n",
-            "6: 'seed' wants a number");
-    refuses(HEAD, "6: the line '---' is missing");
-    refuses(HEAD "A acquires\n", "7: 'key: value' or the line '---' was expected");
-    refuses(HEAD "seeds: 1\n", "7: unknown key 'seeds'; did you mean 'seed'?");
-    refuses(HEAD "seed: 1\n", "7: 'seed' is repeated, or comes too late");
-    refuses(HEAD "same-token: A Z\n", "7: 'Z' is not a client");
-    refuses(HEAD "replica: maybe\n", "7: 'replica' wants yes or no");
-    refuses(HEAD "delex: maybe\n", "7: 'delex' wants yes or no");
+            "6:7: 'seed' wants a number");
+    refuses(HEAD, "6:8: the line '---' is missing");
+    refuses(HEAD "A acquires\n", "7:1: 'key: value' or the line '---' was expected");
+    refuses(HEAD "seeds: 1\n", "7:1: unknown key 'seeds'; did you mean 'seed'?");
+    refuses(HEAD "seed: 1\n", "7:1: 'seed' is repeated, or comes too late");
+    refuses(HEAD "same-token: A Z\n", "7:15: 'Z' is not a client");
+    refuses(HEAD "replica: maybe\n", "7:10: 'replica' wants yes or no");
+    refuses(HEAD "delex: maybe\n", "7:8: 'delex' wants yes or no");
     refuses(HEAD "replica: no\nsame-token: A B\n",
-            "8: 'same-token' is repeated, or comes too late");
+            "8:1: 'same-token' is repeated, or comes too late");
     refuses(HEAD "---\nA acquires\nA aquires\n",
-            "9: no choice says 'A aquires'; did you mean 'A acquires'?");
-    refuses(HEAD "---\nA's SET reaches server 3\n", "8: there is no server 3");
-    refuses(HEAD "---\nC acquires\n", "8: 'C' is not a client; the clients are A, B, worker1");
+            "9:3: no choice says 'A aquires'; did you mean 'A acquires'?");
+    refuses(HEAD "---\nA's SET reaches server 3\n", "8:17: there is no server 3");
+    refuses(HEAD "---\n \t C acquires\n", "8:4: 'C' is not a client");
+    refuses(HEAD "---\nC acquires\n", "8:1: 'C' is not a client; the clients are A, B, worker1");
     refuses(HEAD "---\nA acquires\xff\n", "8:11: not a text file");
-    refuses(HEAD "---\nA acquires\nA's SET reaches ser", "9: ");
-    refuses(HEAD "---\nA acquires\n", "8: the line 'end' is missing: the file is cut off");
-    refuses(HEAD "---\nend\nA acquires\n", "9: text follows the line 'end'");
-    refuses("picklock schedule 1\nscheme: \x1b[31m\n", "2: unknown scheme '?[31m'");
+    refuses(HEAD "---\nA acquires\nA's SET reaches ser", "9:17: ");
+    refuses(HEAD "---\nA acquires\n", "8:11: the line 'end' is missing: the file is cut off");
+    refuses(HEAD "---\nend\nA acquires\n", "9:1: text follows the line 'end'");
+    refuses("picklock schedule 1\nscheme: \x1b[31m\n", "2:9: unknown scheme '?[31m'");
 }
 
 static void files_that_cannot_be_read_or_written(void **state)
@@ -344,7 +347,7 @@ int main(void)
         cmocka_unit_test(a_foreign_programs_commands_read_back),
         cmocka_unit_test(edited_by_hand),
         cmocka_unit_test(many_choices),
-        cmocka_unit_test(wrong_files_say_the_line),
+        cmocka_unit_test(wrong_files_say_the_place),
         cmocka_unit_test(files_that_cannot_be_read_or_written),
         cmocka_unit_test(applied_in_order),
         cmocka_unit_test(a_choice_that_is_not_possible),
