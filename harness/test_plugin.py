@@ -105,15 +105,17 @@ def test_a_step_that_ends_the_program_gives_no_verdict(tmp_path, picklock):
     assert ran.status == 64 and f"{made}: " in ran.err and "called exit" in ran.err and ran.out == "", ran
 
 
+DEEPER = "static int deeper(int depth) { volatile char room[4096]; room[0] = (char)depth; return deeper(depth + 1) + room[0]; }\n"
 LIBRARY = "const char *volatile none = NULL; volatile size_t length = strlen(none); (void)length;"
 
 
 @pytest.mark.parametrize(("bad", "words"), [("*(volatile int *)8 = 1;", "its step crashed (SIGSEGV)"), ("abort();", "its step ended the program (SIGABRT)"),
-                                            (LIBRARY, "its step crashed (SIGSEGV)")], ids=["crashes", "aborts", "in the C library"])
+                                            (LIBRARY, "its step crashed (SIGSEGV)"), ("(void)deeper(0);", "its step crashed (SIGSEGV)")],
+                         ids=["crashes", "aborts", "in the C library", "uses up the stack"])
 @pytest.mark.parametrize("command", [["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]], ids=["run", "explore"])
 def test_a_step_that_crashes_is_told_with_its_file(tmp_path, command, bad, words):
     """It runs inside the program: whose code it was is not to be guessed from a status of 139."""
-    text = "#include <stdlib.h>\n#include <string.h>\n" + mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", bad)
+    text = "#include <stdlib.h>\n#include <string.h>\n" + (DEEPER if "deeper" in bad else "") + mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", bad)
     made = build(tmp_path, text)
     ran = run(*command, "--scheme", made, "--out", tmp_path / "runs")
     assert ran.status == 64 and f"{made}: {words}: nothing was concluded" in ran.err and ran.out == "", ran

@@ -14,7 +14,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { HURRY_S = 1 };
+enum {
+    HURRY_S = 1,
+    CRASH_STACK_BYTES = 64 * 1024, /* far more than the kernel and on_crash() take of it */
+};
 
 static volatile sig_atomic_t is_over;
 
@@ -74,6 +77,16 @@ static void on_exit_called(void)
     _exit(FAIL_INPUT);
 }
 
+/* A step that has used up its thread's stack leaves none for on_crash(). Sanitizers bring one. */
+static void give_stack(void)
+{
+    static _Thread_local char bytes[CRASH_STACK_BYTES];
+    const stack_t stack = {.ss_sp = bytes, .ss_size = sizeof bytes};
+    stack_t there;
+    if (sigaltstack(NULL, &there) == 0 && (there.ss_flags & SS_DISABLE))
+        (void)sigaltstack(&stack, NULL); /* else nobody tells of such a step */
+}
+
 bool foreign_code_watch(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -82,6 +95,7 @@ bool foreign_code_watch(void)
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (sigaction(crashes[i], &crash, NULL))
             return false;
+    stepping_on_thread(give_stack);
     return atexit(on_exit_called) == 0;
 }
 

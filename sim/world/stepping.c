@@ -15,9 +15,17 @@ static struct thread {
 } threads[THREADS_MAX + 1];
 static atomic_int threads_count;
 static _Thread_local struct thread *own;
+static void (*on_thread)(void);
+
+void stepping_on_thread(void (*begin)(void))
+{
+    on_thread = begin;
+}
 
 static struct thread *thread_new(void)
 {
+    if (on_thread)
+        on_thread();
     const int number = atomic_fetch_add(&threads_count, 1);
     return &threads[number < THREADS_MAX ? number : THREADS_MAX];
 }

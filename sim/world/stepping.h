@@ -9,6 +9,9 @@
 void stepping_begin(const struct scheme *scheme);
 void stepping_end(void);
 
+/* begin is called in each thread, before its first step. Set while there is one thread only. */
+void stepping_on_thread(void (*begin)(void));
+
 /* The scheme whose step this thread is in; NULL: in none. Safe in a signal handler, as is the next.
  */
 const struct scheme *stepping_here(void);
