@@ -41,7 +41,7 @@ struct drawn_client {
     int attempt, lock;         /* its own; the attempt may be one that no acquire began */
     int last, last_lock;       /* the latest attempt: it may have gone back to one before */
     int granted, granted_lock; /* the attempt that was; 0: none */
-    bool has_asked, is_asking, is_executed, has_result;
+    bool has_asked, is_asking, is_executed;
     enum operation op;
     enum result result;
 };

@@ -174,8 +174,7 @@ enum draw {
     DRAW_THINK,
     DRAW_DRIFT,
     DRAW_AIMED,
-    DRAW_HOLD,
-    DRAW_COUNT
+    DRAW_HOLD
 };
 uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, int64_t n);
 /* 0 .. 2 x mean, from one draw. */

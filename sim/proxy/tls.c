@@ -219,11 +219,6 @@ void tls_session_end(struct tls_session *session)
     ERR_clear_error();
 }
 
-size_t tls_session_waiting(const struct tls_session *session)
-{
-    return BIO_ctrl_pending(session->to_wire);
-}
-
 size_t tls_session_take(struct tls_session *session, char *bytes, size_t size)
 {
     int length = BIO_read(session->to_wire, bytes, size > INT_MAX ? INT_MAX : (int)size);

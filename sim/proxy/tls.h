@@ -44,8 +44,7 @@ size_t tls_session_read(struct tls_session *session, char *bytes, size_t size,
 /* Bytes (borrowed) for the server; close_notify behind them. Both only after the handshake. */
 void tls_session_write(struct tls_session *session, const char *bytes, size_t length);
 void tls_session_end(struct tls_session *session);
-/* What is to go to the wire: how much there is, and takes it. */
-size_t tls_session_waiting(const struct tls_session *session);
+/* Takes what is to go to the wire: so many bytes, 0 where there is nothing. */
 size_t tls_session_take(struct tls_session *session, char *bytes, size_t size);
 
 /* What broke it, in words. */

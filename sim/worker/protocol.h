@@ -15,7 +15,6 @@
 enum worker_op {
 #define OP(id, name, words) WORKER_##id,
 #include "worker/protocol.def"
-    WORKER_OP_COUNT
 };
 
 enum worker_promise {
