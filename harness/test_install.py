@@ -21,6 +21,7 @@ def installed(tmp_path_factory):
     done = subprocess.run(["make", "-s", "install", f"DESTDIR={to}", "PREFIX=/usr"], cwd=ROOT, text=True, capture_output=True,
                           env={**os.environ, "BUILD": str(BUILD)} if BUILD != ROOT / "build" else None)
     assert done.returncode == 0, done.stderr
+    assert not list(to.rglob("__pycache__"))
     return to / "usr"
 
 
@@ -153,7 +154,9 @@ def test_the_package_pleases_lintian(tmp_path):
     looked = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", package], text=True, capture_output=True)
     assert looked.returncode == 0 and looked.stdout == "", (made, looked)
     inside = subprocess.run(["dpkg-deb", "-c", package], text=True, capture_output=True, check=True).stdout
-    assert "./usr/bin/picklock\n" in inside and "share/picklock/installed" not in inside
+    assert "./usr/bin/picklock\n" in inside and "share/picklock/installed" not in inside and "__pycache__" not in inside
+    compiled = subprocess.run(["dpkg-deb", "--info", package, "postinst"], text=True, capture_output=True, check=True).stdout
+    assert "py3compile" in compiled and "/usr/share" not in compiled  # it would leave __pycache__ among what people copy
 
 
 def pages_of(installed):
