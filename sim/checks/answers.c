@@ -79,6 +79,11 @@ static bool may_keep(const struct answers_engine *engine, int client)
            (keeps(engine, client) && !keeps_by_last(engine, client));
 }
 
+static bool may_release(const struct asker *asker)
+{
+    return asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED;
+}
+
 /* --- calls --- */
 
 static void acquire_called(struct answers_engine *engine, const struct event *event)
@@ -93,6 +98,7 @@ static void acquire_called(struct answers_engine *engine, const struct event *ev
                             .acquire = ASKED_OPEN,
                             .keeps = is_same ? before.keeps : KEEPS_NOTHING,
                             .may_come = is_same && (before.may_come || asker_may_have(&before)),
+                            .may_end = is_same && (before.may_end || may_release(&before)),
                             .acquire_us = event->time_us,
                             .called_us = event->time_us};
     asker->may_reenter = engine->rules.may_be_reentered && may_keep(engine, event->client);
@@ -193,8 +199,10 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
             return ANSWERS_FIT;
         }
         asker->acquire = ASKED_GRANTED;
-        asker->keeps =
-            asker->may_reenter && keeps(engine, event->client) ? KEEPS_OFTEN : KEEPS_ONCE;
+        asker->keeps = asker->may_reenter &&
+                               (keeps(engine, event->client) || (asker->may_come && asker->may_end))
+                           ? KEEPS_OFTEN
+                           : KEEPS_ONCE;
         engine->room.is_lenient |= asker->keeps == KEEPS_OFTEN;
         lock->granted = event->client;
         return standing_granted(lock, event->client, asker->may_reenter);

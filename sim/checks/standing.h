@@ -26,6 +26,7 @@ struct asker {
     /* What it may have of the lock by any of its attempts (answers.c: may_keep). */
     enum keeps keeps; /* it counts only while lock_answers.granted is that client */
     bool may_come;    /* an attempt before this one has no answer: it may be granted it any time */
+    bool may_end;     /* a release of an attempt before this one has no answer, likewise */
     bool may_reenter; /* when it called its acquire, it may have had the lock, and enter it again */
     int64_t called_us, release_us, renew_us; /* of the calls */
     int64_t acquire_us; /* the acquire has an effect no earlier, if it had none before */

@@ -64,6 +64,12 @@ static void who_has_entered_again_has_it_until_another_one_is_granted_it(void **
          "7 A acquire; 8 A granted; 9 B acquire; 9 B refused; 10 B release; 10 B released"},
         {REENTRANT, 5, true, false,
          "0 B acquire; 1 B granted; 2 B acquire; 2 B granted; 4 A acquire; 5 A granted"},
+        /* the release that was not answered may be executed late, and end both: not weighed */
+        {REENTRANT, 0, true, true,
+         "0 A acquire; 1 A failed; 2 A release; 3 A failed; 4 A acquire; 5 A granted; "
+         "6 A extend; 7 A not-mine"},
+        {REENTRANT, 0, true, false,
+         "0 A acquire; 1 A failed; 4 A acquire; 5 A granted; 6 A extend; 7 A not-mine"},
         /* from the grant on that entered it again, and not from a refusal behind that */
         {REENTRANT, 5, false, false,
          "2 B acquire; 2 B granted; 3 B acquire; 5 A acquire; 5 A refused; 6 A acquire; "
