@@ -263,6 +263,7 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
+    bool has_sends;       /* it tells when requests were sent */
     bool lacks_calls;     /* something returned, or was executed, that nobody had called */
     bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an
                              attempt before its last: from then on calls and returns say nothing */

@@ -186,6 +186,7 @@ static void sent(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0 && event->server >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
+    ledger->has_sends = true;
     if (!event_is_on(event, KEY_LOCK))
         return;
     if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {

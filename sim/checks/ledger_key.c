@@ -75,7 +75,8 @@ static void extended(struct context *context)
     grant->is_touched = false;
     if (!grant->is_kept_idly)
         ledger_had_again(context);
-    const int64_t sent_us = client->renewals[event->server];
+    const bool is_sent = ledger->has_sends || !is_asked; /* else: not before the call */
+    const int64_t sent_us = is_sent ? client->renewals[event->server] : client->called_us;
     if (is_asked) {
         client->extended_by_us = grant->lease_us;
         client->extend_us = sent_us < client->extend_us ? sent_us : client->extend_us;

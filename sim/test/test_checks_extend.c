@@ -83,6 +83,26 @@ static void a_lease_counts_anew_once_it_was_told(void **state)
     then_takes(extends(&majority, 3, 1, 210, RESULT_DONE), 450, false);
 }
 
+/* Nobody wrote down when requests were sent: not before the call. */
+static struct story *extends_unsent(void)
+{
+    struct story *story = story_new(&expiring, 1, LEASE);
+    takes_at_all(story, A);
+    at(story, 200);
+    calls(story, A, OP_EXTEND);
+    at(story, 250);
+    is_executed(story, A, 0, 1);
+    returns(story, A, OP_EXTEND, RESULT_DONE);
+    return story;
+}
+
+static void without_sends_a_lease_counts_from_the_call(void **state)
+{
+    (void)state;
+    then_takes(extends_unsent(), 490, true);
+    then_takes(extends_unsent(), 510, false);
+}
+
 /* It is told after somebody else got the lock, and within its second lease again. */
 static void a_lease_that_comes_back_is_one(void **state)
 {
@@ -328,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_counts_anew_once_it_was_told),
+        cmocka_unit_test(without_sends_a_lease_counts_from_the_call),
         cmocka_unit_test(a_lease_that_comes_back_is_one),
         cmocka_unit_test(a_quorums_lease_counts_from_the_first_request),
         cmocka_unit_test(who_is_told_that_it_is_not_his_holds_no_more),
