@@ -164,7 +164,7 @@ static bool is_step(const struct asking *asking, const struct remembered_step *s
              (sent->name < 0 || sent->name >= asking->worker.names_count || i >= asking->servers)))
             return false;
     }
-    return step->node == node && step->answer <= ANSWER_LOST &&
+    return step->node == node && step->answer <= ANSWER_LOST && step->draws <= 1 &&
            step->left < channel_bit(asking->servers, LANE_MAIN) &&
            (step->timer_us == TIME_NEVER ||
             (step->timer_us >= 0 && step->timer_us <= TIMER_MAX_US));

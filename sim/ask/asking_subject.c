@@ -161,6 +161,21 @@ static struct packed_message message_of(const struct asking *asking,
                                        kinds[server_command_kind(&asking->server, sent->command)]};
 }
 
+/* Each try has a token of its own: what an earlier one has written is there under another one. */
+static enum fail draw_again(struct asking *asking, struct client_state *client_state)
+{
+    const int64_t next =
+        asking->token == TOKEN_UNIQUE ? token_of_next_try(widen(client_state->token)) : 0;
+    if (!next)
+        return failure_set(&asking->failure, FAIL_UNKNOWN,
+                           "it draws another token for a further try of the same attempt%s: that "
+                           "is not decided by asking; --search random runs it",
+                           asking->token == TOKEN_UNIQUE ? ", too often"
+                                                         : ", and the same for each attempt");
+    client_state->token = narrow(next);
+    return FAIL_NONE;
+}
+
 static enum fail take_messages(struct asking *asking, const struct remembered_step *told,
                                struct client_state *client_state, struct step_result *step)
 {
@@ -263,7 +278,8 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
                            "on: that is not decided by asking yet; --search random runs it");
     step->left = told.left;
     client_state_leave(client_state, told.left);
-    if (take_messages(asking, &told, client_state, step))
+    if ((told.draws && draw_again(asking, client_state)) ||
+        take_messages(asking, &told, client_state, step))
         return FAIL_UNKNOWN;
     take_end(&told, client_state, step);
     take_time(asking, &told, client_state);

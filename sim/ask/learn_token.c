@@ -131,3 +131,55 @@ enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure
     free(seen);
     return fail;
 }
+
+/* --- further tries --- */
+
+/* In the search each token is another one: no two clients may draw the same. */
+static enum fail note_drawn(struct worker_asker *asker, const struct seat *seat,
+                            struct failure *failure)
+{
+    struct drawn_token {
+        struct spoken_token token;
+        int client;
+    } drawn;
+    for (int i = 0; i < SESSION_CLIENTS_MAX; i++) {
+        memset(&drawn, 0, sizeof drawn);
+        memcpy(drawn.token.bytes, seat->own.bytes, seat->own.length);
+        drawn.token.length = seat->own.length;
+        drawn.client = i;
+        if (i != seat->client && intern_find(&asker->drawn, &drawn, sizeof drawn) != UNKNOWN_ID)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "two clients draw the same token for a further try. Either can "
+                               "release the other's lock, and by asking tokens differ; --search "
+                               "random runs it");
+    }
+    drawn.client = seat->client;
+    (void)intern_put(&asker->drawn, &drawn, sizeof drawn);
+    return FAIL_NONE;
+}
+
+enum fail seat_take_further_token(struct worker_asker *asker, struct seat *seat,
+                                  const struct wire_message *message, uint8_t *draws,
+                                  struct failure *failure)
+{
+    const struct spoken_token none = {.length = 0};
+    struct spoken_token drawn = {.length = seat->own.length};
+    const struct wire_words words = wire_words_read(message->bytes, message->length);
+    const int at = asker->token_word;
+    uint32_t phrase;
+    unsigned whose;
+    if (!seat->token_phrase || words.count != asker->token_words ||
+        words.lengths[at] != drawn.length ||
+        memcmp(words.words[at], seat->own.bytes, drawn.length) == 0)
+        return FAIL_NONE;
+    memcpy(drawn.bytes, words.words[at], drawn.length);
+    if (phrase_put(asker->book, message->bytes, message->length, &drawn, &none, &phrase, &whose,
+                   failure))
+        return failure->code;
+    if (phrase != seat->token_phrase)
+        return FAIL_NONE;
+    seat->own = drawn;
+    seat->other = token_unlike(&drawn);
+    *draws = 1;
+    return note_drawn(asker, seat, failure);
+}

@@ -245,6 +245,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
         session_forget_notice(seat->session, seat->client);
         seat->commands = 0;
         seat->own.length = 0;
+        seat->token_phrase = 0;
         return seat_ask(seat, WORKER_ACQUIRE, failure);
     case HAPPENS_RELEASE:
         return seat_ask(seat, WORKER_RELEASE, failure);
@@ -315,16 +316,20 @@ void seat_note_token(const struct worker_asker *asker, struct seat *seat,
 
 static enum fail take_command(struct worker_asker *asker, struct seat *seat,
                               struct wire_message *message, struct sent_command *sent,
-                              struct failure *failure)
+                              uint8_t *draws, struct failure *failure)
 {
     unsigned whose;
     const struct wire_words words = wire_words_read(message->bytes, message->length);
+    const bool shows_token = asker->token_word && seat->commands == asker->token_command;
     message->is_offered = true;
     take_token(asker, seat, &words);
     seat->commands++;
-    if (phrase_put(asker->book, message->bytes, message->length, &seat->own, &seat->other,
+    if (seat_take_further_token(asker, seat, message, draws, failure) ||
+        phrase_put(asker->book, message->bytes, message->length, &seat->own, &seat->other,
                    &sent->command, &whose, failure))
         return failure->code;
+    if (shows_token && whose & WHOSE_OWN)
+        seat->token_phrase = sent->command;
     if (whose & WHOSE_OTHER)
         return failure_set(failure, FAIL_UNKNOWN,
                            "it sends what it read of another client's: that is not decided by "
@@ -367,7 +372,8 @@ static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
             continue;
         struct wire_message *message = seat_waits_for(seat, at);
         told->waits |= (uint8_t)(1u << s);
-        if (!message->is_offered && take_command(asker, seat, message, &told->sent[s], failure))
+        if (!message->is_offered &&
+            take_command(asker, seat, message, &told->sent[s], &told->draws, failure))
             return failure->code;
     }
     return FAIL_NONE;

@@ -26,6 +26,7 @@ void worker_asker_open(struct worker_asker *asker, struct session *session, stru
                                    .seat = {.session = session, .is_new = true}};
     intern_init(&asker->questions);
     intern_init(&asker->timed_edges);
+    intern_init(&asker->drawn);
 }
 
 void worker_asker_close(struct worker_asker *asker)
@@ -33,6 +34,7 @@ void worker_asker_close(struct worker_asker *asker)
     seat_close(&asker->seat);
     intern_close(&asker->questions);
     intern_close(&asker->timed_edges);
+    intern_close(&asker->drawn);
     free(asker->answers);
 }
 
@@ -124,7 +126,8 @@ bool remembered_is_same(const struct remembered_step *a, const struct remembered
 {
     return memcmp(a->sent, b->sent, sizeof a->sent) == 0 && a->has_ended == b->has_ended &&
            a->answer == b->answer && a->has_notice == b->has_notice && a->is_asked == b->is_asked &&
-           a->waits == b->waits && a->left == b->left && a->timer_us == b->timer_us;
+           a->waits == b->waits && a->left == b->left && a->draws == b->draws &&
+           a->timer_us == b->timer_us;
 }
 
 static int count_same(const struct remembered_step *step, int server)

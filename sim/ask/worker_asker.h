@@ -84,6 +84,7 @@ struct remembered_step {
     uint16_t left; /* connections that it has ended itself, and waits for nothing on: channel_bit()
                     */
     uint8_t is_audited; /* it was asked again in a fresh process */
+    uint8_t draws;      /* another token, for a further try of the same attempt */
     int64_t timer_us;   /* from here on, in whole ticks; TIME_NEVER: it has none */
 };
 
@@ -105,7 +106,8 @@ struct seat {
     int64_t jumped_in_all_us; /* by its wall clock, since it was reset */
     int64_t far_us;           /* when a timer rings that is far away; TIME_NEVER: there is none */
     struct spoken_token own, other;
-    char *said[64]; /* replies that the session may still hold */
+    uint32_t token_phrase; /* of the command that showed its own; 0: none did in this attempt */
+    char *said[64];        /* replies that the session may still hold */
     int said_next;
 };
 
@@ -133,6 +135,7 @@ struct worker_asker {
     uint64_t compared; /* steps on the way that were compared with what was remembered */
     uint64_t timed;    /* answers that are of one elapsed time */
     uint64_t audited;  /* edges asked again in fresh processes */
+    struct intern_table drawn; /* tokens of further tries, with the client that drew each */
     char names[64][SESSION_NAME_MAX];
     int names_count;
 };
@@ -189,6 +192,12 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
  * shows it. */
 void seat_note_token(const struct worker_asker *asker, struct seat *seat,
                      const struct wire_message *message);
+/* The command that shows the attempt's token comes once more, with another one: a further try,
+ * whose own that is from there on; *draws: so it was. FAIL_UNKNOWN: another client has drawn it,
+ * too. */
+enum fail seat_take_further_token(struct worker_asker *asker, struct seat *seat,
+                                  const struct wire_message *message, uint8_t *draws,
+                                  struct failure *failure);
 /* Its time is told by now: it counts anew from here. */
 void seat_note_moment(struct seat *seat);
 /* Has more time passed for it than that edge wants? */

@@ -28,7 +28,8 @@ static inline void ask_as(struct worker_asked *asked, const char *program, const
                    program ? "/usr/bin/python3 sim/test/%s.py %s" : "%s%s", program ? program : "",
                    name);
     asked->program = (struct worker_program){
-        .command = asked->command, .wait_us = strcmp(name, "retrying") == 0 ? ASKED_LEASE_US : 0};
+        .command = asked->command,
+        .wait_us = strncmp(name, "retrying", strlen("retrying")) == 0 ? ASKED_LEASE_US : 0};
     asked->scheme = (struct scheme){.name = name, .unit_us = 1000};
     const struct asking_options options = {.program = &asked->program,
                                            .servers = servers,

@@ -297,6 +297,36 @@ class Retrying(SetNxPxCad):
         return True
 
 
+class RetryingAnew(SetNxPxCad):
+    """As SetNxPxCad; each try has a token of its own, also one behind a connection that broke."""
+
+    def acquire(self, wait_ms):
+        ends = time.monotonic() + wait_ms / 1000
+        self.draw()
+        while not self.takes():
+            if time.monotonic() >= ends:
+                return False
+            time.sleep(0.1)
+            self.draw_again()
+        return True
+
+    def takes(self):
+        try:
+            return self.take()
+        except OSError:
+            return False
+
+    def draw_again(self):
+        self.draw()
+
+
+class RetryingAlike(RetryingAnew):
+    """So it does, but all draw one token for each further try."""
+
+    def draw_again(self):
+        self.token = "0" * len(self.token)
+
+
 class Impatient(SetNxPxCad):
     """As SetNxPxCad, with a patience of its own: it leaves a connection that is silent for half a lease."""
 

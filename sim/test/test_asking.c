@@ -236,6 +236,27 @@ static void an_acquire_may_try_again_for_a_while(void **state)
     ask_again_and_end(&asked);
 }
 
+/* Each try has a token of its own: what an earlier one wrote, whose reply was lost, is not released
+ * by the last one. */
+static void each_try_may_draw_a_token(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "retrying-anew", 1);
+    decides(&asked, FAULT_LOSE_REPLY, 1u << PROPERTY_NO_ORPHAN | 1u << PROPERTY_TRUTHFUL);
+    ask_again_and_end(&asked);
+}
+
+static void one_token_for_further_tries_is_found_out(void **state)
+{
+    struct worker_asked asked;
+    const struct explore_options own = options_of("set-nx-px-cad", NONE);
+    (void)state;
+    ask_for(&asked, "scheme_worker", "retrying-alike", 1);
+    assert_non_null(strstr(search_failure(&asked, &own, 5).text,
+                           "two clients draw the same token for a further try"));
+}
+
 /* A script that it loads while it begins is there until the server forgets it. */
 static void scripts_that_are_loaded_at_first_are_there(void **state)
 {
@@ -446,6 +467,8 @@ int main(void)
         cmocka_unit_test(one_cell_does_not_change_another),
         cmocka_unit_test(what_a_worker_has_left_may_still_come),
         cmocka_unit_test(an_acquire_may_try_again_for_a_while),
+        cmocka_unit_test(each_try_may_draw_a_token),
+        cmocka_unit_test(one_token_for_further_tries_is_found_out),
         cmocka_unit_test(scripts_that_are_loaded_at_first_are_there),
         cmocka_unit_test(kept_answers_are_looked_at_before_they_are_taken),
         cmocka_unit_test(what_cannot_be_decided_says_why),

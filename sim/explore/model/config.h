@@ -94,6 +94,14 @@ static inline int token_position(int64_t token)
     return (int)((token - TOKEN_BASE) / TOKENS_EACH);
 }
 
+/* What a further try of the same attempt draws; 0: there were too many. Attempts have numbers below
+ * the steps between tries. */
+static inline int64_t token_of_next_try(int64_t token)
+{
+    enum { EACH_TRY = EXPLORE_ROUNDS_MAX + 1 };
+    return (token - TOKEN_BASE) % TOKENS_EACH + EACH_TRY < TOKENS_EACH ? token + EACH_TRY : 0;
+}
+
 static inline int64_t token_at(int64_t token, int position)
 {
     return TOKEN_BASE + position * TOKENS_EACH + (token - TOKEN_BASE) % TOKENS_EACH;
