@@ -5,8 +5,6 @@
 
 #include "history/form.h"
 
-#include <string.h>
-
 enum { NO_BYTE = EOF - 1, TOKEN_MAX = FORM_BYTES_MAX + 16 };
 
 /* FAIL_INPUT: with another byte the value in hand is longer than one may be. */
@@ -52,7 +50,20 @@ static inline bool form_is_blank(const struct form_reader *reader, int byte)
 
 static inline bool form_ends_token(int byte)
 {
-    return byte == EOF || byte <= ' ' || strchr(",()[]{}\";", byte) != NULL;
+    switch (byte) {
+    case ',':
+    case '(':
+    case ')':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '"':
+    case ';':
+        return true;
+    default:
+        return byte <= ' '; /* EOF is, too */
+    }
 }
 
 #endif
