@@ -257,6 +257,35 @@ def test_every_scheme_is_on_the_screen(browser, tmp_path):
 
 
 @needs_browser
+def test_many_scenarios_of_several_locks_are_a_line_each(browser, without_scripts, tmp_path):
+    """The line says how each side fared, and opens; on paper, and for who has no script, all of it is there."""
+    assert run("run", "--on", "sim", "--out", tmp_path).status == 0
+    rows = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
+    url = (tmp_path / "latest" / "index.html").resolve().as_uri()
+    visible = "return [...document.querySelectorAll('article[id]')].filter(part => part.checkVisibility({contentVisibilityProperty: true})).length"
+    with window(browser, 1400):
+        browser.get(url)
+        assert browser.execute_script("return document.documentElement.scrollHeight") < 10000
+        lines = {line.find_element("css selector", "b").text: line.text for line in css(browser, "details.one > summary") if line.is_displayed()}
+        assert set(lines) == {row["scenario"] for row in rows}
+        line = lines["expired-lease-double-delete"]
+        assert "✗ unlock-bug, naive: set-nx-ex-del," in line and "△ overrun, safe: set-nx-px-cad," in line
+        assert all(row["scheme"] in lines[row["scenario"]] for row in rows)
+        assert css(browser, "details.one[open] article.bug svg.timeline")[0].is_displayed()  # the first bug
+        browser.get(f"{url}#token-collision--set-nx-px-cad")
+        assert css(browser, "article:target")[0].is_displayed()
+        browser.find_element("id", "query").send_keys("token-collision")
+        assert [line.find_element("css selector", "b").text for line in css(browser, "details.one > summary") if line.is_displayed()] == ["token-collision"]
+        browser.find_element("id", "query").send_keys(len("token-collision") * "\b")
+        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        assert browser.execute_script(visible) == len(rows)
+    without_scripts.get(url)
+    assert 0 < without_scripts.execute_script(visible) < len(rows)
+    with on_paper(without_scripts):
+        assert without_scripts.execute_script(visible) == len(rows)
+
+
+@needs_browser
 def test_a_badge_is_one_piece(page):
     """On a telephone, too, where it does not fit behind the one before."""
     with window(page, 390):

@@ -52,6 +52,11 @@ void html_findings(const struct page *page, int from, int end);
 bool html_is_of_one_lock(const struct page *page, int end);
 void html_folded(const struct page *page, int end);
 
+/* The same of several locks, where there are many scenarios: a line each, that says how each side
+ * fared. Open are the first that somebody has to look at, and the first bug. */
+bool html_has_many(const struct page *page, int end);
+void html_lines(const struct page *page, int end);
+
 /* --- pieces that the files of the page share --- */
 
 /* A scenario, or the cells of a scheme, with its head: the rows from .. end of the view. */
@@ -80,6 +85,9 @@ void html_sentences(const struct page *page, char *const *sentences, int count);
 /* As fprintf() to the page; each %s is escaped, and nothing where it is NULL (text.h). */
 void html_put(const struct page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Why a run, or a run of stress, is what it is, in a word: its cause, or its verdict. */
+const char *html_row_why(const struct result_row *row);
 
 /* A class for the colour of a row's verdict: "bug", "world", "overrun", "holds", "unknown"; and its
  * sign. */

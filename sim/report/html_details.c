@@ -383,6 +383,8 @@ void html_details(const struct page *page)
         from++;
     if (html_is_of_one_lock(page, from))
         html_folded(page, from);
+    else if (html_has_many(page, from))
+        html_lines(page, from);
     else
         from = 0;
     for (int end; from < view->count; from = end) {

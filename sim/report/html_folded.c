@@ -1,12 +1,13 @@
-/* html_folded.c - the scenarios of one lock in the details: those with the same verdict and cause
- * stand together. What was violated is shown once in full; the others are a line each, that opens.
- */
+/* html_folded.c - many scenarios in the details, a line each, that opens. Of one lock those with
+ * the same verdict and cause stand together, and what was violated is shown once in full; of
+ * several locks a line says how each side fared. */
 #include "report/html.h"
 
 #include "base/memory.h"
 #include "base/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What is looked at first. */
 enum fold_part { PART_FOUND, PART_HOLDS, PART_NOT_APPLICABLE, PART_COUNT };
@@ -103,4 +104,71 @@ void html_folded(const struct page *page, int end)
         }
     free(is_told);
     free(same);
+}
+
+/* --- several locks --- */
+
+enum { GROUPS_SHOWN = 8, PROBLEMS_OPEN = 3 };
+
+static bool has_problem(const struct view *view, int from, int end)
+{
+    bool has = false;
+    for (int i = from; i < end; i++)
+        has |= view_is_problem(view->rows[i]);
+    return has;
+}
+
+static bool is_alike(const struct result_row *row, const struct result_row *other)
+{
+    return !strcmp(view_side(row), view_side(other)) &&
+           !strcmp(html_row_why(row), html_row_why(other)) &&
+           !strcmp(html_verdict_class(row), html_verdict_class(other));
+}
+
+/* The row at `at`, with those behind it that are alike; nothing where one before it has told it. */
+static void put_alike(const struct page *page, int from, int at, int end)
+{
+    const struct view *view = page->view;
+    const struct result_row *row = view->rows[at];
+    const char *side = view_side(row);
+    for (int i = from; i < at; i++)
+        if (is_alike(view->rows[i], row))
+            return;
+    html_put(page, " <span class=\"%s\">%s %s%s%s", html_verdict_class(row), html_verdict_mark(row),
+             html_row_why(row), *side ? ", " : "", side);
+    for (int i = at; i < end; i++)
+        if (i == at || is_alike(view->rows[i], row))
+            html_put(page, "%s %s", i == at ? ":" : ",", result_lock(view->rows[i]));
+    html_put(page, "</span>");
+}
+
+bool html_has_many(const struct page *page, int end)
+{
+    int groups = 0;
+    for (int i = 0; i < end; i = view_group_end(page->view, i))
+        groups++;
+    return groups > GROUPS_SHOWN;
+}
+
+void html_lines(const struct page *page, int end)
+{
+    const struct view *view = page->view;
+    const struct result_row *bug = view_first_bug(view);
+    int problems = 0;
+    html_put(page, "<div class=\"fold scenario\">\n<h2>Scenario by scenario</h2>\n");
+    for (int from = 0, next; from < end; from = next) {
+        next = view_group_end(view, from);
+        bool is_open = has_problem(view, from, next) && problems++ < PROBLEMS_OPEN;
+        for (int i = from; i < next; i++)
+            is_open |= view->rows[i] == bug;
+        html_put(page, "<details class=\"one\"%s><summary><b>%s</b>", is_open ? " open" : "",
+                 view->rows[from]->subject);
+        html_origin(page, view->rows[from]->origin);
+        for (int i = from; i < next; i++)
+            put_alike(page, from, i, next);
+        html_put(page, "</summary>\n");
+        html_group(page, from, next);
+        html_put(page, "</details>\n");
+    }
+    html_put(page, "</div>\n");
 }

@@ -213,20 +213,25 @@ static void put_why(const struct page *page, const char *words)
     html_put(page, "<span class=\"why%s\">%s</span>", widest >= WIDE ? " wide" : "", words);
 }
 
+const char *html_row_why(const struct result_row *row)
+{
+    const struct result_property *violated = view_violation(row);
+    return violated              ? cause_name(violated->cause)
+           : row->is_unsupported ? "not supported"
+                                 : verdict_words(row->verdict);
+}
+
 static void put_run_link(const struct page *page, int at, int copies)
 {
     const struct result_row *row = page->view->rows[at];
     const struct result_property *violated = view_violation(row);
     enum standing standing = result_standing(row);
-    const char *why = violated              ? cause_name(violated->cause)
-                      : row->is_unsupported ? "not supported"
-                                            : verdict_words(row->verdict);
     char *words = view_row_words(row);
     open_link(page, at, words);
     free(words);
     if (violated)
         html_put(page, "<span class=\"unseen\">violated, </span>");
-    put_why(page, why);
+    put_why(page, html_row_why(row));
     if (copies > 1)
         html_put(page, "<span class=\"copies\">× %d</span>", copies);
     if (standing == STANDING_UNEXPECTED)
