@@ -346,7 +346,7 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
     struct told_by_servers told;
     uint8_t place[SERVERS_MAX] = {0};
     uint32_t row = 0;
-    bool are;
+    bool are = true;
     *it = class_alone(asking, node);
     if (!classes->are_wanted || asking->servers == 1)
         return FAIL_NONE;
@@ -363,17 +363,17 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
     const uint32_t number = key_of(asking, node, row, &told, place);
     make_room(classes, number, node);
     struct class_first *first = &classes->firsts[number];
+    if (first->node) {
+        if (join(asking, first, &told, place, node, it, failure))
+            return failure->code;
+    } else if (are_alike(asking, node, &told, place, row, &are, failure)) {
+        return failure->code;
+    }
+    if (it->node == node && are) /* it has joined no other one */
+        find_alike(asking, &told, place, it);
     if (!first->node) {
         first->node = node;
         memcpy(first->place, place, sizeof place);
-    } else if (join(asking, first, &told, place, node, it, failure)) {
-        return failure->code;
-    }
-    if (it->node == node) { /* it has joined no other one, and so has not been asked this yet */
-        if (are_alike(asking, node, &told, place, row, &are, failure))
-            return failure->code;
-        if (are)
-            find_alike(asking, &told, place, it);
     }
     classes->rows[node] = *it;
     return FAIL_NONE;

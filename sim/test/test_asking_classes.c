@@ -159,8 +159,8 @@ static void a_model_that_is_not_the_worker_is_found_out(void **state)
     asking_free(asked.asking);
 }
 
-/* The class of an attempt that two servers have granted, each after so much time. */
-static uint32_t class_behind(struct asking *asking, int32_t first, int32_t second)
+/* An attempt that two servers have granted, each after so much time. */
+static uint32_t attempt_behind(struct asking *asking, int32_t first, int32_t second)
 {
     static const char ok[] = "+OK\r\n";
     const struct spoken_token none = {.length = 0};
@@ -169,7 +169,6 @@ static uint32_t class_behind(struct asking *asking, int32_t first, int32_t secon
                                    {.happening = HAPPENS_REPLY, .server = 0, .elapsed = first},
                                    {.happening = HAPPENS_REPLY, .server = 1, .elapsed = second}};
     struct remembered_step told = {.node = NODE_ROOT};
-    struct history_class it;
     unsigned whose;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         edges[i].from = told.node;
@@ -179,7 +178,14 @@ static uint32_t class_behind(struct asking *asking, int32_t first, int32_t secon
         if (history_ask(&asking->worker, &edges[i], &told, &failure))
             fail_msg("%s", failure.text);
     }
-    if (asking_class(asking, told.node, &it, &failure))
+    return told.node;
+}
+
+static uint32_t class_behind(struct asking *asking, int32_t first, int32_t second)
+{
+    struct history_class it;
+    struct failure failure = {0};
+    if (asking_class(asking, attempt_behind(asking, first, second), &it, &failure))
         fail_msg("%s", failure.text);
     return it.node;
 }
@@ -195,6 +201,26 @@ static void a_model_knows_how_long_ago_it_asked(void **state)
     assert_int_not_equal(class_behind(asked.asking, 0, 0), early);
     assert_int_not_equal(class_behind(asked.asking, ELAPSED_EACH, ELAPSED_EACH), early);
     assert_int_equal(class_behind(asked.asking, 0, ELAPSED_EACH), early);
+    asking_free(asked.asking);
+}
+
+/* Each time it may be asked once more: what comes of it then is what comes of it at once. */
+static void a_class_is_there_when_all_was_asked(void **state)
+{
+    struct worker_asked asked;
+    struct history_class it;
+    struct failure failure = {0};
+    int failed = 0;
+    (void)state;
+    ask_as(&asked, "quorum_worker", "", 3, true, LEARNED_WAYS);
+    const uint32_t node = attempt_behind(asked.asking, 0, 0);
+    struct worker_asker *worker = &asked.asking->worker;
+    for (worker->runs_max = worker->runs; asking_class(asked.asking, node, &it, &failure);
+         worker->runs_max = worker->runs + 1)
+        assert_true(failed++ < 50);
+    assert_true(failed > LEARNED_WAYS);
+    assert_int_equal(it.like[1], 0); /* it has said the same as the first one */
+    assert_int_equal(it.like[2], 2);
     asking_free(asked.asking);
 }
 
@@ -227,6 +253,7 @@ int main(void)
         cmocka_unit_test(idle_connections_break_on_ways_of_their_own),
         cmocka_unit_test(a_model_that_is_not_the_worker_is_found_out),
         cmocka_unit_test(a_model_knows_how_long_ago_it_asked),
+        cmocka_unit_test(a_class_is_there_when_all_was_asked),
         cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
     };
 
