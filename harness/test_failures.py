@@ -1,6 +1,7 @@
 """Servers that are missing, refuse, want a password or die; and what remains of picklock when it is killed."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -208,6 +209,37 @@ def test_a_private_server_that_answers_garbage(picklock, tmp_path):
     garbage.chmod(0o755)
     ran = picklock("run", ONE, "--redis-server", garbage)
     assert ran.status == 69 and 'not Redis: "SSH-2.0-OpenSSH_9.2"' in ran.err, ran
+
+
+@contextlib.contextmanager
+def doubler(port, behind):
+    """A relay to that server; what it answers behind so many answers comes twice."""
+    def pump(source, target, answers):
+        with contextlib.suppress(OSError):
+            while words := source.recv(65536):
+                target.sendall(words * (2 if answers and next(answers) > behind else 1))
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            answers = itertools.count()
+            with contextlib.suppress(OSError):
+                while True:
+                    client, server = listener.accept()[0], socket.create_connection(("127.0.0.1", port))
+                    for way in ((client, server, None), (server, client, answers)):
+                        threading.Thread(target=pump, args=way, daemon=True).start()
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("behind", [40, 200])
+def test_a_server_that_answers_twice_is_told_as_such(picklock, tmp_path, behind):
+    with server() as port, doubler(port, behind) as doubled:
+        ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "20s", "--redis", f"redis://127.0.0.1:{doubled}",
+                       "--out", tmp_path)
+    assert ran.status == 69 and "a reply that no request asked for" in ran.err, ran
 
 
 def test_a_private_server_in_cluster_mode(picklock, tmp_path):

@@ -277,8 +277,11 @@ static void hook_closed(void *context, void *link_owner)
 static void hook_notice(void *context, void *link_owner, const char *words)
 {
     struct endpoint *endpoint = context;
-    (void)link_owner;
+    struct connection *connection = link_owner;
     (void)snprintf(endpoint->complaint, sizeof endpoint->complaint, "%.250s", words);
+    /* What is relayed unread answers nobody: hiredis aborts on a reply that it did not ask for. */
+    if (connection && connection->link)
+        proxy_link_cut(connection->link, PROXY_RST);
 }
 
 /* --- letting go --- */

@@ -395,7 +395,7 @@ static void broken(struct connection *connection)
         return;
     }
     if (!stress->failure.code)
-        failure_set(&stress->failure, FAIL_UNAVAILABLE, "server %d closed a connection%s%s",
+        failure_set(&stress->failure, FAIL_UNAVAILABLE, "a connection to server %d ended%s%s",
                     connection->endpoint->number + 1,
                     connection->endpoint->complaint[0] ? ": " : "",
                     connection->endpoint->complaint);

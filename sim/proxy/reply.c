@@ -53,7 +53,7 @@ static enum frame unasked(struct flow *flow)
 {
     flow->is_whole = false;
     flow_turn_raw(flow, flow->link->to_server.is_raw ? NULL : "a reply that no request asked for");
-    return FRAME_OPEN;
+    return flow->link->is_over ? FRAME_HELD : FRAME_OPEN;
 }
 
 enum frame reply_decide(struct flow *flow, const char *bytes, size_t length)
