@@ -145,6 +145,21 @@ def test_the_history_schema_refuses_what_is_wrong():
     assert checker.is_valid({"i": 0, "t": 0, "kind": "call", "more": 1}), "a field of somebody's own"
 
 
+def test_the_schema_and_the_program_know_the_same_results(picklock, tmp_path):
+    """Of each operation, and no others: what is read as an acquire refused must have been one."""
+    checker, path, taken = schema("history.schema.json"), tmp_path / "a.jsonl", []
+    for op in ("acquire", "release", "extend", "access"):
+        for result in checker.schema["$defs"]["event"]["properties"]["result"]["enum"]:
+            line = {"i": 1, "t": 1, "kind": "return", "client": 0, "attempt": 1, "op": op, "result": result}
+            path.write_text("\n".join(map(json.dumps, [
+                {"history": "picklock.history/2", "scheme": "", "scenario": "s", "world": "redis", "server_version": "", "clients": 1, "servers": 1, "locks": 1,
+                 "lease_us": 0, "unit_us": 1, "clock_error_us": 0, "seed": "1", "names": ["A"]}, {**line, "i": 0, "kind": "call", "result": "none"}, line, {"end": 2}])) + "\n")
+            ran = picklock("check", path)
+            assert checker.is_valid(line) == (ran.status != 64), (line, ran)
+            taken += [(op, result)] if ran.status != 64 else []
+    assert len(taken) == 28 and ("extend", "not-mine") in taken and ("release", "refused") not in taken, taken
+
+
 @pytest.mark.parametrize("folder", ["sample", "real", "explored"])
 def test_junit_is_well_formed_and_counts(folder, request):
     folder = request.getfixturevalue(folder)

@@ -21,21 +21,23 @@ static const char *const operations[OP_COUNT] = {
     [OP_ACCESS] = "access",
 };
 
+enum { ANY = 1 << OP_ACQUIRE | 1 << OP_RELEASE | 1 << OP_EXTEND | 1 << OP_ACCESS };
 static const struct {
     const char *name;
     enum outcome outcome;
+    int ops; /* bit an operation that may end so */
 } results[RESULT_COUNT] = {
-    [RESULT_NONE] = {"none", OUTCOME_INFO},
-    [RESULT_GRANTED] = {"granted", OUTCOME_OK},
-    [RESULT_REFUSED] = {"refused", OUTCOME_FAIL},
-    [RESULT_RELEASED] = {"released", OUTCOME_OK},
-    [RESULT_NOT_MINE] = {"not-mine", OUTCOME_FAIL},
-    [RESULT_DONE] = {"done", OUTCOME_OK},
-    [RESULT_STALE] = {"stale", OUTCOME_FAIL},
-    [RESULT_FAILED] = {"failed", OUTCOME_INFO},
-    [RESULT_CANCELLED] = {"cancelled", OUTCOME_INFO},
-    [RESULT_UNSUPPORTED] = {"unsupported", OUTCOME_FAIL},
-    [RESULT_CRASHED] = {"crashed", OUTCOME_INFO},
+    [RESULT_NONE] = {"none", OUTCOME_INFO, ANY},
+    [RESULT_GRANTED] = {"granted", OUTCOME_OK, 1 << OP_ACQUIRE},
+    [RESULT_REFUSED] = {"refused", OUTCOME_FAIL, 1 << OP_ACQUIRE},
+    [RESULT_RELEASED] = {"released", OUTCOME_OK, 1 << OP_RELEASE},
+    [RESULT_NOT_MINE] = {"not-mine", OUTCOME_FAIL, 1 << OP_RELEASE | 1 << OP_EXTEND},
+    [RESULT_DONE] = {"done", OUTCOME_OK, 1 << OP_EXTEND | 1 << OP_ACCESS},
+    [RESULT_STALE] = {"stale", OUTCOME_FAIL, 1 << OP_ACCESS},
+    [RESULT_FAILED] = {"failed", OUTCOME_INFO, ANY},
+    [RESULT_CANCELLED] = {"cancelled", OUTCOME_INFO, ANY},
+    [RESULT_UNSUPPORTED] = {"unsupported", OUTCOME_FAIL, ANY},
+    [RESULT_CRASHED] = {"crashed", OUTCOME_INFO, ANY},
 };
 
 static const char *const promises[PROMISE_BITS_WIDTH] = {
@@ -130,6 +132,12 @@ enum outcome result_outcome(enum result result)
 {
     assert((unsigned)result < RESULT_COUNT);
     return results[result].outcome;
+}
+
+bool result_is_of(enum result result, enum operation op)
+{
+    assert((unsigned)result < RESULT_COUNT && (unsigned)op < OP_COUNT);
+    return results[result].ops >> op & 1;
 }
 
 bool event_read(const char *name, enum event_kind *kind)

@@ -38,11 +38,11 @@ enum result {
     RESULT_GRANTED,     /* acquire, ok */
     RESULT_REFUSED,     /* acquire, fail */
     RESULT_RELEASED,    /* release, ok */
-    RESULT_NOT_MINE,    /* release, fail */
-    RESULT_DONE,        /* access, ok */
+    RESULT_NOT_MINE,    /* release, extend, fail */
+    RESULT_DONE,        /* extend, access, ok */
     RESULT_STALE,       /* access, fail: the resource refused the fence */
     RESULT_FAILED,      /* any, info */
-    RESULT_CANCELLED,   /* acquire, info: it was cancelled, and did not end with the lock */
+    RESULT_CANCELLED,   /* any, info: it was cancelled; an acquire did not end with the lock */
     RESULT_UNSUPPORTED, /* any, fail: the server cannot do it */
     RESULT_CRASHED,     /* any, info: the scheme's own code tripped */
     RESULT_COUNT
@@ -137,6 +137,7 @@ const char *event_name(enum event_kind kind);
 const char *operation_name(enum operation op); /* "acquire", "release", "extend", "access" */
 const char *result_name(enum result result);   /* "granted", "refused", ... */
 enum outcome result_outcome(enum result result);
+bool result_is_of(enum result result, enum operation op); /* may such an operation end so? */
 
 const char *promise_name(enum promise promise); /* "expiry", ... */
 bool promise_read(const char *name, enum promise *promise);

@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char hex_digits[] = "0123456789abcdef0123456789ABCDEF";
+
 static enum fail take_code(struct form_reader *reader, unsigned *code, struct failure *failure)
 {
     *code = 0;
     for (int i = 0; i < 4; i++) {
         int digit = form_peek(reader);
-        const char *digits = "0123456789abcdef0123456789ABCDEF";
-        const char *place = digit > 0 ? strchr(digits, digit) : NULL;
+        const char *place = digit > 0 ? strchr(hex_digits, digit) : NULL;
         if (!place)
             return form_refuse(reader, reader->next, failure, "\\u wants four hexadecimal digits");
         (void)form_take(reader);
-        *code = *code << 4 | (unsigned)((place - digits) % 16);
+        *code = *code << 4 | (unsigned)((place - hex_digits) % 16);
     }
     return FAIL_NONE;
 }
@@ -201,16 +202,41 @@ static enum fail read_word(const struct form_reader *reader, struct written *wor
     return FAIL_NONE;
 }
 
-/* Behind a backslash: a letter, be it a bracket, or the name of one. */
-static enum fail take_character(struct form_reader *reader, json_t **value, struct failure *failure)
+/* A letter, which may have several bytes, its code, or the name of one. */
+static bool is_character(const char *bytes, size_t size)
 {
+    static const char *const names[] = {"newline", "return",    "space",
+                                        "tab",     "backspace", "formfeed"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(bytes, names[i]))
+            return true;
+    const bool is_code = bytes[0] == 'u' && size == 5 && strspn(bytes + 1, hex_digits) == 4;
+    const bool is_octal = bytes[0] == 'o' && size <= 4 && strspn(bytes + 1, "01234567") == size - 1;
+    size_t letters = 0;
+    for (size_t i = 0; i < size; i++)
+        letters += ((unsigned char)bytes[i] & 0xc0) != 0x80;
+    return is_code || is_octal || letters <= 1;
+}
+
+/* Behind a backslash; a bracket is a letter, too. */
+static enum fail take_character(struct form_reader *reader, struct form_place place, json_t **value,
+                                struct failure *failure)
+{
+    char bytes[16];
+    size_t size = 1;
     if (form_peek(reader) == EOF)
         return form_refuse(reader, reader->next, failure,
                            "the file ends within a value: it was cut off");
-    const char byte = (char)form_take(reader);
-    *value = text_of(&byte, 1);
-    while (!form_ends_token(form_peek(reader)))
-        (void)form_take(reader);
+    bytes[0] = (char)form_take(reader);
+    while (!form_ends_token(form_peek(reader))) {
+        const char byte = (char)form_take(reader);
+        if (size + 1 < sizeof bytes)
+            bytes[size++] = byte;
+    }
+    bytes[size] = '\0';
+    if (!is_character(bytes, size))
+        return form_refuse(reader, place, failure, "no character is called '\\%s'", bytes);
+    *value = text_of(bytes, size);
     return FAIL_NONE;
 }
 
@@ -228,7 +254,7 @@ enum fail form_take_scalar(struct form_reader *reader, json_t **value, struct fa
     }
     if (form_peek(reader) == '\\' && reader->language == FORM_EDN) {
         (void)form_take(reader);
-        return take_character(reader, value, failure);
+        return take_character(reader, word.place, value, failure);
     }
     fail = form_take_token(reader, word.bytes, &word.size, failure);
     return fail ? fail : read_word(reader, &word, value, failure);

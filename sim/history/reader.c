@@ -22,22 +22,6 @@
  * NAME_MAX_BYTES, quoted, and the rest. */
 enum { HEAD_LINE_MAX = 2 * CLIENTS_MAX * (NAME_MAX_BYTES + 3) + HISTORY_LINE_MAX };
 
-/* --- a line as JSON --- */
-
-enum fail reader_parse(struct history_reader *reader, json_t **object, struct failure *failure)
-{
-    json_error_t error;
-    *object = json_loadb(reader->bytes, reader->size, JSON_REJECT_DUPLICATES, &error);
-    if (!*object) {
-        reader->place.column = error.position > 0 ? (size_t)error.position : 0;
-        return reader_refuses(reader, failure, "not JSON: %s", error.text);
-    }
-    if (json_is_object(*object))
-        return FAIL_NONE;
-    json_decref(*object);
-    return reader_refuses(reader, failure, "a line of a history is a JSON object");
-}
-
 /* --- values --- */
 
 enum fail reader_number(struct history_reader *reader, const char *name, const json_t *value,
@@ -239,30 +223,6 @@ static bool may_be_nobodys(const struct event *event)
     return is_read || !(1 << event->kind & of_clients);
 }
 
-/* A call stands once: an attempt is begun once, and no operation of it goes on twice at a time. */
-static enum fail check_call(struct history_reader *reader, const struct event *event,
-                            struct failure *failure)
-{
-    if (event->client < 0 || (event->kind != EVENT_CALL && event->kind != EVENT_RETURN))
-        return FAIL_NONE;
-    struct client_calls *calls = &reader->calls[event->client];
-    const unsigned bit = 1u << event->op;
-    const bool is_same = calls->attempt == event->attempt;
-    if (event->kind == EVENT_RETURN) {
-        calls->open &= is_same ? ~bit : ~0u;
-        return FAIL_NONE;
-    }
-    if (is_same && (event->op == OP_ACQUIRE || calls->open & bit)) {
-        reader_at(reader, "attempt");
-        return reader_refuses(reader, failure,
-                              "the call of '%s' in attempt %d stands above already",
-                              operation_name(event->op), event->attempt);
-    }
-    calls->open = (is_same ? calls->open : 0) | bit;
-    calls->attempt = event->attempt;
-    return FAIL_NONE;
-}
-
 /* Is all there that such an event wants, and does it follow the one before? */
 static enum fail check_event(struct history_reader *reader, struct event *event, int seen,
                              unsigned filled, struct failure *failure)
@@ -312,7 +272,7 @@ static enum fail check_event(struct history_reader *reader, struct event *event,
                               event->index < reader->events ? "that one stands above already"
                                                             : "what is between is missing");
     }
-    return check_call(reader, event, failure)
+    return reader_calls_check(reader, event, failure)
                ? failure->code
                : reader_foreign_check(reader, event, has_typed, failure);
 }
@@ -344,9 +304,13 @@ static enum fail take_event(struct history_reader *reader, json_t *object, struc
     return end_event(reader, event, seen, filled, failure);
 }
 
-static enum fail take_end(struct history_reader *reader, const json_t *end, struct failure *failure)
+static enum fail take_end(struct history_reader *reader, json_t *object, struct failure *failure)
 {
+    static const char *const only[] = {"end"};
+    const json_t *end = json_object_get(object, "end");
     int64_t events = 0;
+    if (reader_only(reader, object, only, 1, failure))
+        return FAIL_INPUT;
     reader_at(reader, "end");
     enum fail fail = reader_number(reader, "end", end, 0, INT64_MAX, &events, failure);
     if (fail)
@@ -379,7 +343,7 @@ static enum fail take_line(struct history_reader *reader, struct event *event, b
     const json_t *end = is_event ? NULL : json_object_get(object, "end");
     *is_seam = !is_event && !end && json_object_get(object, "next");
     if (end)
-        fail = take_end(reader, end, failure);
+        fail = take_end(reader, object, failure);
     else if (*is_seam)
         fail = reader_go_on(reader, object, failure);
     else

@@ -68,10 +68,15 @@ enum fail reader_nothing_more(struct history_reader *reader, struct failure *fai
 /* The line in hand as JSON; the caller lets go of it. */
 enum fail reader_parse(struct history_reader *reader, json_t **object, struct failure *failure);
 
+/* A line that is no event, and not the head, has those fields and no others. names: first the one
+ * that it is known by. */
+enum fail reader_only(struct history_reader *reader, json_t *object, const char *const *names,
+                      int count, struct failure *failure);
+
 /* The last line of a piece is in hand: goes on with the file that it names, behind its first line.
  */
 enum { READER_CHAIN_MAX = 24, READER_NAME_MAX = 256 };
-enum fail reader_go_on(struct history_reader *reader, const json_t *seam, struct failure *failure);
+enum fail reader_go_on(struct history_reader *reader, json_t *seam, struct failure *failure);
 
 /* An event as its line says, not yet held against the one before. */
 struct plain_event {
@@ -105,6 +110,10 @@ enum fail reader_unknown(struct history_reader *reader, const char *what, const 
  * known of them. */
 enum fail reader_other(struct history_reader *reader, const char *what, const char *name,
                        const char *const *names, int count, int known, struct failure *failure);
+
+/* Is it a call that stands once, or a return with a result that such an operation has? */
+enum fail reader_calls_check(struct history_reader *reader, const struct event *event,
+                             struct failure *failure);
 
 /* A value of the field of that name. */
 enum fail reader_number(struct history_reader *reader, const char *name, const json_t *value,

@@ -2,6 +2,7 @@
 #include "history/follow.h"
 #include "history/reader.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,4 +73,48 @@ enum fail reader_nothing_more(struct history_reader *reader, struct failure *fai
     return has_more ? reader_refuses(reader, failure,
                                      "something stands behind the end line, which is the last")
                     : FAIL_NONE;
+}
+
+/* From 1. Where a word is to blame, of its beginning: jansson tells its end. */
+static size_t column_of_error(const struct history_reader *reader, const json_error_t *error)
+{
+    size_t end = (size_t)error->position;
+    if (end > reader->size || !isalnum((unsigned char)reader->bytes[end - 1]))
+        return end;
+    while (end > 1 && isalnum((unsigned char)reader->bytes[end - 2]))
+        end--;
+    return end;
+}
+
+enum fail reader_parse(struct history_reader *reader, json_t **object, struct failure *failure)
+{
+    json_error_t error;
+    *object = json_loadb(reader->bytes, reader->size, JSON_REJECT_DUPLICATES, &error);
+    if (!*object) {
+        reader->place.column = error.position > 0 ? column_of_error(reader, &error) : 0;
+        return reader_refuses(reader, failure, "not JSON: %s", error.text);
+    }
+    if (json_is_object(*object))
+        return FAIL_NONE;
+    json_decref(*object);
+    return reader_refuses(reader, failure, "a line of a history is a JSON object");
+}
+
+enum fail reader_only(struct history_reader *reader, json_t *object, const char *const *names,
+                      int count, struct failure *failure)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        int i = 0;
+        while (i < count && strcmp(names[i], name) != 0)
+            i++;
+        if (i < count)
+            continue;
+        reader_at(reader, name);
+        return reader_refuses(reader, failure, "a line with '%s' has no other field than its own",
+                              names[0]);
+    }
+    return FAIL_NONE;
 }

@@ -18,10 +18,14 @@ static enum fail take_chain(struct history_reader *reader, const json_t *object,
     return reader_text(reader, "chain", value, chain, READER_CHAIN_MAX, failure);
 }
 
-static enum fail check_count(struct history_reader *reader, const json_t *object,
+/* name: that the line begins with. */
+static enum fail check_count(struct history_reader *reader, json_t *object, const char *name,
                              struct failure *failure)
 {
+    const char *const only[] = {name, "events", "chain"};
     int64_t events = 0;
+    if (reader_only(reader, object, only, 3, failure))
+        return FAIL_INPUT;
     reader_at(reader, "events");
     enum fail fail = reader_number(reader, "events", json_object_get(object, "events"), 0,
                                    INT64_MAX, &events, failure);
@@ -85,7 +89,7 @@ static enum fail take_first_line(struct history_reader *reader, const char *chai
         fail = reader_number(reader, "piece", piece, reader->piece + 1, reader->piece + 1, &number,
                              failure);
     if (!fail)
-        fail = check_count(reader, object, failure);
+        fail = check_count(reader, object, "piece", failure);
     if (!fail)
         fail = take_chain(reader, object, said, failure);
     if (!fail && strcmp(said, chain) != 0)
@@ -95,14 +99,14 @@ static enum fail take_first_line(struct history_reader *reader, const char *chai
     return fail;
 }
 
-enum fail reader_go_on(struct history_reader *reader, const json_t *seam, struct failure *failure)
+enum fail reader_go_on(struct history_reader *reader, json_t *seam, struct failure *failure)
 {
     char chain[READER_CHAIN_MAX], *path = NULL;
     reader_at(reader, "next");
     if (reader->follow)
         return reader_refuses(reader, failure,
                               "a history in pieces is read when it is whole: without --follow");
-    enum fail fail = check_count(reader, seam, failure);
+    enum fail fail = check_count(reader, seam, "next", failure);
     if (!fail)
         fail = take_chain(reader, seam, chain, failure);
     if (!fail)
