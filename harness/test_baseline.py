@@ -92,8 +92,23 @@ def test_what_is_fixed_is_told_and_taken_out(picklock, file):
     write(file, [*SLOW, gone])
     told = picklock(*safe, "--baseline", file)
     assert told.status == 0 and f"Fixed, and to be taken out with --update-baseline: {gone}." in told.out.replace("\n", " ")
-    assert picklock(*safe, "--baseline", file, "--update-baseline").status == 0
+    updated = picklock(*safe, "--baseline", file, "--update-baseline")
+    assert updated.status == 0 and f"Fixed, and taken out: {gone}." in updated.out.replace("\n", " ")
     assert lines_of(file) == SLOW, "what was not judged in this run stays"
+    assert "Fixed" not in picklock(*safe, "--baseline", file, "--update-baseline").out
+
+
+def test_comments_stay_with_the_line_that_they_are_about(picklock, file):
+    """The list is made for review: why a violation is accepted is written into it. What is taken out takes its comment along."""
+    safe = ["explore", "--scheme", "set-nx-px-cad", "--fault", "none,slow-work", "--fail-on", "scheme"]
+    gone = "cell set-nx-px-cad slow-work release-own unlock-bug"
+    write(file, ["# until the new release is out", "# (asked in March)", f"{SLOW[1]}  # accepted", "# it was fixed", gone, SLOW[0], "", "# the end"])
+    assert picklock(*safe, "--baseline", file, "--update-baseline").status == 0
+    lines = file.read_text().splitlines()
+    assert lines[2:] == [SLOW[0], "# until the new release is out", "# (asked in March)", f"{SLOW[1]}  # accepted", "# the end"]
+    assert picklock(*safe, "--baseline", file, "--update-baseline").status == 0
+    assert file.read_text().splitlines() == lines
+    assert picklock(*NAIVE, "--baseline", file).status == 0
 
 
 def test_with_a_baseline_explore_counts_bugs(picklock, file):

@@ -269,3 +269,13 @@ def test_what_is_no_report_is_refused_with_its_place(tmp_path, sample, bytes_, p
     for words in ([tmp_path], ["--diff", tmp_path, sample], ["--diff", sample, tmp_path]):
         refused = run("report", *words)
         assert refused.status == 64 and f"{tmp_path}/results.json{place}" in refused.err and ": :" not in refused.err, refused
+
+
+def test_trouble_where_nothing_was_found_is_refused(tmp_path, explored):
+    """Of what holds nothing could be replayed: it ended with 70, and without a word."""
+    results = json.loads((explored / "results.json").read_text())
+    row = next(p for row in results["results"] for p in row["properties"] if p["verdict"] == "holds")
+    row["trouble"] = "made up"
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    refused = run("report", tmp_path)
+    assert refused.status == 64 and ".trouble: wants null where nothing was found" in refused.err, refused

@@ -34,6 +34,9 @@ static void read_witness(struct results_reading *reading, json_t *object,
         property->confirmed = result_unconfirmed_read(unconfirmed);
     free(unconfirmed);
     property->error = read_text_or_null(reading, object, "trouble");
+    if (property->error && property->verdict != VERDICT_VIOLATED &&
+        property->verdict != VERDICT_UNKNOWN)
+        read_bad(reading, "trouble", "wants null where nothing was found that could be replayed");
     property->schedule = read_text_or_null(reading, object, "schedule");
     property->history = read_text_or_null(reading, object, "history");
 }

@@ -188,47 +188,59 @@ static void note(struct results *results, const char *head, char *words)
     free(words);
 }
 
+/* The caller frees; NULL: none has that one. */
+static char *with_fate(const struct baseline *baseline, const struct results *results,
+                       enum known_fate fate)
+{
+    char *list = NULL;
+    for (int i = 0; i < baseline->count; i++)
+        if (fate_of(&baseline->rows[i], results) == fate)
+            list = listed(list, baseline->rows[i].line);
+    return list;
+}
+
 void baseline_apply(const struct baseline *baseline, struct results *results)
 {
     struct tally tally = {0};
-    char *of[FATE_FOUND + 1] = {NULL};
     for (int i = 0; i < results->rows_count; i++)
         count_row(baseline, &results->rows[i], &tally);
-    for (int i = 0; i < baseline->count; i++) {
-        const enum known_fate fate = fate_of(&baseline->rows[i], results);
-        if (fate == FATE_GONE || fate == FATE_UNSEEN || fate == FATE_UNCOUNTED)
-            of[fate] = listed(of[fate], baseline->rows[i].line);
-    }
     if (tally.known)
         results_note(results,
                      memory_format("%d violation%s known, and accepted by %s.", tally.known,
                                    tally.known == 1 ? " is" : "s are", baseline->path));
     note(results, "New", tally.words);
-    note(results, "Fixed, and to be taken out with --update-baseline", of[FATE_GONE]);
+    note(results, "Fixed, and to be taken out with --update-baseline",
+         with_fate(baseline, results, FATE_GONE));
     note(results,
          "Known, and still there, but no failure here, since the scenario states it or --fail-on "
          "leaves it out",
-         of[FATE_UNCOUNTED]);
+         with_fate(baseline, results, FATE_UNCOUNTED));
     note(results, "Known, and not seen this time, which proves nothing of a sample",
-         of[FATE_UNSEEN]);
+         with_fate(baseline, results, FATE_UNSEEN));
 }
 
 /* --- writing --- */
 
+struct baseline_line {
+    char *text;
+    const struct known *known; /* its comments; NULL: it is new */
+};
+
 struct baseline_lines {
-    char **texts;
+    struct baseline_line *rows;
     size_t count;
 };
 
-static void add_line(struct baseline_lines *lines, char *text)
+static void add_line(struct baseline_lines *lines, char *text, const struct known *known)
 {
-    lines->texts = memory_resize(lines->texts, lines->count + 1, sizeof *lines->texts);
-    lines->texts[lines->count++] = text;
+    lines->rows = memory_resize(lines->rows, lines->count + 1, sizeof *lines->rows);
+    lines->rows[lines->count++] = (struct baseline_line){.text = text, .known = known};
 }
 
 static int compare_lines(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct baseline_line *one = a, *other = b;
+    return strcmp(one->text, other->text);
 }
 
 static struct baseline_lines all_lines(const struct baseline *baseline,
@@ -237,18 +249,19 @@ static struct baseline_lines all_lines(const struct baseline *baseline,
     struct baseline_lines lines = {0};
     for (int i = 0; i < baseline->count; i++)
         if (fate_of(&baseline->rows[i], results) != FATE_GONE)
-            add_line(&lines, memory_text(baseline->rows[i].line));
+            add_line(&lines, memory_text(baseline->rows[i].line), &baseline->rows[i]);
     for (int i = 0; i < results->rows_count; i++) {
         const struct result_row *row = &results->rows[i];
         for (int k = 0; k < row->properties_count; k++) {
             unsigned failing = failing_causes(row, &row->properties[k]);
             for (int cause = 0; cause < CAUSE_COUNT; cause++)
                 if (failing >> cause & 1 && !has(baseline, row, &row->properties[k], cause))
-                    add_line(&lines, baseline_line(row, &row->properties[k], (enum cause)cause));
+                    add_line(&lines, baseline_line(row, &row->properties[k], (enum cause)cause),
+                             NULL);
         }
     }
     if (lines.count)
-        qsort(lines.texts, lines.count, sizeof *lines.texts, compare_lines);
+        qsort(lines.rows, lines.count, sizeof *lines.rows, compare_lines);
     return lines;
 }
 
@@ -277,24 +290,32 @@ static enum fail write_lines(const struct baseline *baseline, const struct resul
     struct baseline_lines lines = all_lines(baseline, results);
     fprintf(file.stream,
             "# " BASELINE_HEAD ": violations that are known, a line each: what was done, the lock, "
-            "the scenario or faults,\n# the property, the cause. --update-baseline writes it.\n");
+            "the scenario or faults,\n" BASELINE_SECOND "\n");
     for (size_t i = 0; i < lines.count; i++) {
-        if (i == 0 || strcmp(lines.texts[i], lines.texts[i - 1]) != 0)
-            fprintf(file.stream, "%s\n", lines.texts[i]);
+        const struct known *known = lines.rows[i].known;
+        const bool is_commented = known && (known->above || known->behind);
+        if (i == 0 || is_commented || strcmp(lines.rows[i].text, lines.rows[i - 1].text) != 0)
+            fprintf(file.stream, "%s%s%s%s\n", known && known->above ? known->above : "",
+                    lines.rows[i].text, known && known->behind ? "  " : "",
+                    known && known->behind ? known->behind : "");
     }
+    if (baseline->above)
+        fputs(baseline->above, file.stream);
     for (size_t i = 0; i < lines.count; i++)
-        free(lines.texts[i]);
-    free(lines.texts);
+        free(lines.rows[i].text);
+    free(lines.rows);
     return outfile_shut(&file, failure);
 }
 
-enum fail baseline_update(const char *path, const struct results *results, struct failure *failure)
+enum fail baseline_update(const char *path, struct results *results, struct failure *failure)
 {
     struct baseline *now = NULL;
     const int held = hold_folder(path);
     enum fail fail = baseline_read(path, true, &now, failure);
     if (!fail)
         fail = write_lines(now, results, failure);
+    if (!fail)
+        note(results, "Fixed, and taken out", with_fate(now, results, FATE_GONE));
     baseline_free(now);
     if (held >= 0)
         (void)close(held);

@@ -29,8 +29,8 @@ void baseline_free(struct baseline *baseline); /* NULL is fine */
 void baseline_apply(const struct baseline *baseline, struct results *results);
 
 /* Writes the file anew: the findings of results, and those known ones that were not judged again,
- * as they stand in it by then: whoever updates it at the same time loses nothing. Sorted, each
- * once. */
-enum fail baseline_update(const char *path, const struct results *results, struct failure *failure);
+ * as they stand in it by then, with their comments: whoever updates it at the same time loses
+ * nothing. Sorted, each once. The results say what was taken out. */
+enum fail baseline_update(const char *path, struct results *results, struct failure *failure);
 
 #endif

@@ -85,6 +85,8 @@ static void unfield(char *text)
 static void drop(struct known *known)
 {
     free(known->line);
+    free(known->above);
+    free(known->behind);
     free(known->lock);
     free(known->subject);
 }
@@ -141,6 +143,37 @@ static enum fail read_line(struct baseline *baseline, int number, const char *te
     return FAIL_NONE;
 }
 
+/* What stands there for a reader is kept, with the line that it is about: behind it, or above. */
+static void keep_comment(struct baseline *baseline, int number, const char *comment)
+{
+    if (number == 1 || (number == 2 && strcmp(comment, BASELINE_SECOND) == 0))
+        return;
+    char *above = baseline->above;
+    baseline->above = memory_format("%s%s\n", above ? above : "", comment);
+    free(above);
+}
+
+static enum fail read_commented(struct baseline *baseline, int number, char *line,
+                                struct failure *failure)
+{
+    char *at = strchr(line, '#'), *comment = at ? memory_text(at) : NULL;
+    enum fail fail = FAIL_NONE;
+    if (at)
+        *at = '\0';
+    for (size_t end = strlen(line); end > 0 && strchr(" \t", line[end - 1]); end--)
+        line[end - 1] = '\0';
+    if (*line && !(fail = read_line(baseline, number, line, failure))) {
+        struct known *known = &baseline->rows[baseline->count - 1];
+        known->above = baseline->above;
+        known->behind = comment;
+        baseline->above = comment = NULL;
+    } else if (!fail && comment) {
+        keep_comment(baseline, number, comment);
+    }
+    free(comment);
+    return fail;
+}
+
 static enum fail read_lines(struct baseline *baseline, char *bytes, size_t size,
                             struct failure *failure)
 {
@@ -157,13 +190,9 @@ static enum fail read_lines(struct baseline *baseline, char *bytes, size_t size,
                                "%s:1:1: wants '# " BASELINE_HEAD
                                "', which --update-baseline writes",
                                baseline->path);
-        char *comment = strchr(line, '#');
-        if (comment)
-            *comment = '\0';
-        for (size_t end = strlen(line); end > 0 && strchr(" \t", line[end - 1]); end--)
-            line[end - 1] = '\0';
-        if (line[strspn(line, " \t")] && read_line(baseline, number, line, failure))
-            return FAIL_INPUT;
+        const enum fail fail = read_commented(baseline, number, line, failure);
+        if (fail)
+            return fail;
     }
     return FAIL_NONE;
 }
@@ -195,5 +224,6 @@ void baseline_free(struct baseline *baseline)
     for (int i = 0; i < baseline->count; i++)
         drop(&baseline->rows[i]);
     free(baseline->rows);
+    free(baseline->above);
     free(baseline);
 }
