@@ -262,7 +262,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
     assert "results.json" in left  # what had room is whole
 
 
-@pytest.mark.parametrize("bytes_, place", [(b"", ":1:1: "), (b'{"schema": "x"', ":1:14: "), (b"[1]", ": wants an object"), (b'{"schema": 1}', ": ")])
+@pytest.mark.parametrize("bytes_, place", [(b"", ":1:1: "), (b'{"schema": "x"', ":1:14: "), (b"[1]", ":1:1: wants an object"), (b'{"schema": 1}', ":1:2: schema: ")])
 def test_what_is_no_report_is_refused_with_its_place(tmp_path, sample, bytes_, place):
     """Alone, and as the old or the new one of two."""
     (tmp_path / "results.json").write_bytes(bytes_)
