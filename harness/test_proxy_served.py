@@ -353,3 +353,24 @@ def test_without_descriptors_who_comes_is_reset_and_who_is_there_is_served(redis
         until(lambda: descriptors(served.process) == before, "all descriptors are given back")
         with saying(served.ports["one"]) as again:
             assert again(b"PING") == b"+PONG"
+
+
+def test_who_comes_at_once_with_many_is_reset_and_counted(redis, tmp_path):
+    """They wait to be accepted while the proxy looks the other way: with no descriptor left libuv would close them, and tell nobody."""
+    (tmp_path / "c").write_text(config(redis, ("one", "")))
+    with Served(tmp_path, "--config", tmp_path / "c", files=200).read_ports(1) as served, contextlib.ExitStack() as stack:
+        os.kill(served.process.pid, signal.SIGSTOP)
+        try:
+            clients = [stack.enter_context(connect(served.ports["one"])) for _ in range(400)]
+        finally:
+            os.kill(served.process.pid, signal.SIGCONT)
+        answers = {b"+PONG\r\n": 0, "reset": 0}
+        for client in clients:
+            try:
+                client.sendall(b"PING\r\n")
+                answer = client.recv(100)
+            except (ConnectionResetError, BrokenPipeError):
+                answer = "reset"
+            answers[answer] += 1
+        status = served.status["one"]
+        assert status["notices"]["no-room"] == answers["reset"] > 200 and status["connections"] == len(clients), (answers, status)

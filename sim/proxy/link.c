@@ -292,6 +292,8 @@ void link_new(struct proxy *proxy, int socket, enum socket_kind kind)
                 (long long)proxy->links_max);
         proxy->was_full = true;
         link_over(link, LEAVE_RST, LEAVE_NOW);
+        /* At once: with no descriptor left libuv closes whoever waits, and tells nobody. */
+        side_close(&link->client, LEAVE_RST);
         return;
     }
     if (link->is_over) /* the owner did not want it */
