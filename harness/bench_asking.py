@@ -2,7 +2,7 @@
 
 The faults are those that the program takes by itself, so the figures are those that a user gets. An execution is one run of a worker from
 a reset. On one server a limit on executions is a goal that must hold on any machine: a row that misses it, or a cell that is not decided,
-fails. On three servers not every cell is decided: how many are within a budget is the figure, and the others are named. Seconds are for
+fails. On three servers how many cells are decided within a budget is the figure, and the others are named: all are, given time. Seconds are for
 an idle machine."""
 
 import itertools
