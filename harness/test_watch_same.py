@@ -1,6 +1,7 @@
 """`picklock check` of what `picklock watch` wrote comes to what watch said, whatever was sent: random streams of commands, some right, some wrong,
 some that nobody could prove."""
 
+import json
 import random
 
 import pytest
@@ -23,6 +24,23 @@ def stream(seed, steps):
         half = "".join(f"    {line}\n" for line in lines)
         return f"if os.fork() == 0:\n{half}    os._exit(0)\nos.wait()\n" + "\n".join(lines)
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize("ms", [3153600000000, 9000000000000000])
+def test_a_key_that_lives_for_a_hundred_years(tmp_path, ms):
+    """As long as a history can say, and nothing else is lost: who was refused, and who took it when it was given back."""
+    result, results = json_of(tmp_path, f"""
+one, other = client(), client()
+assert one.set("lock:1", A, nx=True, px={ms}) and not other.set("lock:1", B, nx=True, px={ms})
+one.eval(CAD, 1, "lock:1", A)
+assert other.set("lock:1", B, nx=True, px={ms})
+other.eval(CAD, 1, "lock:1", B)
+""")
+    lines = [json.loads(line) for line in (tmp_path / "runs" / "latest" / "histories" / "watch.jsonl").read_text().splitlines()]
+    effects = [effect for line in lines for effect in line.get("effects", ())]
+    assert [effect["did"] for effect in effects] == ["created", "refused", "deleted", "created", "deleted"], effects
+    assert {effect["ttl"] for effect in effects if effect["did"] == "created"} == {10**15}, effects
+    assert results["results"][0]["verdict"] == "holds" and result.status == 0, (result, results)
 
 
 @pytest.mark.parametrize("seed", range(4))

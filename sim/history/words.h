@@ -12,6 +12,12 @@
  * overflow. */
 #define HISTORY_LONGEST_US INT64_C(1000000000000000)
 
+/* As it is written: what is longer is the longest. */
+static inline int64_t history_duration_us(int64_t us)
+{
+    return us < HISTORY_LONGEST_US ? us : HISTORY_LONGEST_US;
+}
+
 /* Sets of kinds of events, for fields.def. */
 enum {
     CALLS = 1 << EVENT_CALL,

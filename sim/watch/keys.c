@@ -16,6 +16,9 @@ enum {
     DRIFT = 1000,       /* ... by one part in so many of the time between them */
 };
 
+/* A key that lives longer, lives so long: 70 000 years, of which one may count on. */
+#define MS_MAX (INT64_MAX / 4000)
+
 static void set_pattern(struct key_pattern *pattern, const char *text)
 {
     const size_t length = strlen(text);
@@ -281,6 +284,8 @@ static enum fail look_once(struct keys *keys, const struct watched_key *key, str
         return FAIL_UNAVAILABLE;
     if (ms < 0)
         return FAIL_NONE;
+    if (ms > MS_MAX)
+        ms = MS_MAX;
     look->expires_us = ms * 1000 + (keys->lacks_expiretime ? now_us : 0);
     look->left_us = look->expires_us - now_us - (keys->lacks_expiretime ? GRANULE_US : 0);
     return FAIL_NONE;

@@ -53,7 +53,8 @@ void tell_effects(struct telling *it, enum did did, enum operation op)
     }
     if (behind->is_there && behind->left_us != INT64_MAX && (is_written || did_is_expiry(did))) {
         effect->has_ttl = true;
-        effect->ttl_us = it->seen->looked_us + behind->left_us - it->seen->sent_us;
+        effect->ttl_us =
+            history_duration_us(it->seen->looked_us + behind->left_us - it->seen->sent_us);
     }
 }
 
@@ -63,7 +64,7 @@ int64_t tell_left_us(int64_t own_end_us, int64_t now_us)
 {
     if (own_end_us == INT64_MAX)
         return HISTORY_LONGEST_US;
-    return own_end_us == now_us ? -1 : own_end_us - now_us;
+    return own_end_us == now_us ? -1 : history_duration_us(own_end_us - now_us);
 }
 
 /* When the lease ends that it was granted: it counts from the request, but for the time for which

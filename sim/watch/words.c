@@ -128,7 +128,7 @@ int64_t words_lease_us(const struct request_words *words)
             continue;
         memcpy(digits, words->at[i + 1], words->lengths[i + 1]);
         const long long number = strtoll(digits, NULL, 10);
-        if (number > 0 && number < INT64_MAX / 1000000)
+        if (number > 0 && number < INT64_MAX / 4000000)
             return number * (is_ms ? 1000 : 1000000);
     }
     return INT64_MAX;

@@ -1,6 +1,7 @@
 /* look.c - see look.h. */
 #include "worker/look.h"
 
+#include "history/words.h"
 #include "live/control.h"
 #include "worker/wire_words.h"
 
@@ -38,7 +39,8 @@ static enum fail take_expiry(redisContext *control, struct key_state *state,
     if (!reply)
         return FAIL_UNAVAILABLE;
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0)
-        state->ttl_us = reply->integer * 1000;
+        state->ttl_us =
+            reply->integer < HISTORY_LONGEST_US / 1000 ? reply->integer * 1000 : HISTORY_LONGEST_US;
     freeReplyObject(reply);
     return FAIL_NONE;
 }
