@@ -93,15 +93,20 @@ int64_t export_stamp_ns(const struct export *export)
     return export->last_us * 1000 + (export->order < order_max ? export->order : order_max);
 }
 
+bool export_is_of_another(const struct export_client *client)
+{
+    return client->op != OP_ACQUIRE && client->owner != 0 && client->attempt != client->owner;
+}
+
 static void called(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
     client->was_holding = client->is_holding;
-    client->is_holding &= event->op != OP_RELEASE && event->op != OP_ACQUIRE;
+    client->is_holding &= event->op != OP_RELEASE;
     client->is_open = true;
     client->op = event->op;
     client->attempt = event->attempt;
-    client->call_us = event->time_us;
+    client->call_us = client->drawn_us = event->time_us;
     client->call_ns = export_stamp_ns(export);
     client->renewals += event->op == OP_EXTEND;
 }
@@ -114,6 +119,18 @@ static void end_others(struct export *export, int client)
             export->clients[i].is_holding &= i == client;
 }
 
+/* Which attempt has the lock, by what it was told; one without an answer has ended. */
+static void pass_on(struct export_client *client, enum result result)
+{
+    if (client->op == OP_ACQUIRE && result == RESULT_GRANTED)
+        client->owner = client->attempt;
+    else if (result_outcome(result) == OUTCOME_INFO)
+        client->owner = 0;
+    else if (client->op == OP_RELEASE && client->attempt == client->owner &&
+             result != RESULT_UNSUPPORTED)
+        client->owner = 0;
+}
+
 static void answered(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
@@ -121,36 +138,94 @@ static void answered(struct export *export, const struct event *event)
     const bool is_ok = outcome == OUTCOME_OK;
     client->is_open = false;
     client->return_ns = export_stamp_ns(export);
-    client->retired += event->op != OP_ACCESS && outcome == OUTCOME_INFO;
+    client->drawn_us = event->time_us;
+    if (event->op == OP_ACCESS)
+        return;
+    client->retired += outcome == OUTCOME_INFO;
+    pass_on(client, event->result);
     if (event->op == OP_RELEASE && is_ok && export->head->anybody_releases && !client->was_holding)
         end_others(export, event->client);
-    if (event->op != OP_ACQUIRE)
+    if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE)
+        client->is_holding = false;
+    if (event->op != OP_ACQUIRE || !is_ok)
         return;
-    client->is_holding = is_ok || (event->result == RESULT_UNSUPPORTED && client->was_holding);
+    client->is_holding = true;
     client->held_us = event->time_us;
+}
+
+/* No answer comes any more to what is open. */
+static void give_up(struct export *export, const struct export_rules *rules, int number)
+{
+    struct export_client *client = &export->clients[number];
+    if (!client->is_open)
+        return;
+    if (rules->open)
+        rules->open(export, number);
+    client->is_open = false;
+    client->drawn_us = export->last_us;
+    if (client->op == OP_ACCESS)
+        return;
+    client->retired++;
+    client->owner = 0;
+}
+
+/* The client's process has ended: at each lock. */
+static void leave(struct export *export, const struct export_rules *rules,
+                  const struct event *event)
+{
+    struct export_client *place = &export->clients[event->client];
+    int count = 0;
+    come_to(export, event->client, event->lock);
+    for (struct export_client *at = place; at; at = at->next)
+        count++;
+    int *locks = memory_new((size_t)count, sizeof *locks);
+    count = 0;
+    for (struct export_client *at = place; at; at = at->next)
+        locks[count++] = at->lock;
+    for (int i = 0; i < count; i++) {
+        (void)export_look_at(export, event->client, locks[i]);
+        give_up(export, rules, event->client);
+        if (rules->gone)
+            rules->gone(export, event->client, event);
+        place->is_holding = false;
+        place->owner = 0;
+    }
+    free(locks);
+}
+
+static bool is_end_of_process(const struct event *event)
+{
+    return event->client >= 0 &&
+           (event->kind == EVENT_EXIT ||
+            (event->kind == EVENT_FAULT && fault_effect(event->fault) == FAULT_KILLS));
+}
+
+static bool is_answer(struct export *export, const struct event *event)
+{
+    if (event->kind != EVENT_RETURN || event->client < 0 ||
+        !export_look_at(export, event->client, event->lock))
+        return false;
+    const struct export_client *client = &export->clients[event->client];
+    return client->is_open && client->op == event->op && client->attempt == event->attempt;
 }
 
 void export_event(struct export *export, const struct export_rules *rules,
                   const struct event *event)
 {
     struct export_client *client = event->client >= 0 ? &export->clients[event->client] : NULL;
-    if (client && event->kind == EVENT_CALL)
-        come_to(export, event->client, event->lock);
-    else if (client && (event->kind == EVENT_RETURN || event->kind == EVENT_NOTICE))
-        (void)export_look_at(export, event->client, event->lock);
-    bool is_answer = client && event->kind == EVENT_RETURN && client->is_open &&
-                     client->op == event->op && client->attempt == event->attempt;
     export->order = event->time_us == export->last_us ? export->order + 1 : 0;
     export->last_us = event->time_us;
-    if (client && event->kind == EVENT_CALL) {
-        if (client->is_open && rules->open) {
-            rules->open(export, event->client);
-            client->retired += client->op != OP_ACCESS;
-        }
+    if (client &&
+        (event->kind == EVENT_CALL || event->kind == EVENT_NOTICE || event->kind == EVENT_FAULT))
+        come_to(export, event->client, event->lock);
+    if (is_end_of_process(event)) {
+        leave(export, rules, event);
+    } else if (client && event->kind == EVENT_CALL) {
+        give_up(export, rules, event->client);
         if (rules->call)
             rules->call(export, event);
         called(export, event);
-    } else if (is_answer) {
+    } else if (is_answer(export, event)) {
         if (rules->answer)
             rules->answer(export, event);
         answered(export, event);
@@ -166,8 +241,9 @@ static void finish(struct export *export, const struct export_rules *rules, int 
 {
     struct export_client *place = &export->clients[client], *other;
     for (;;) {
-        if ((place->is_open || place->is_holding) && rules->open)
-            rules->open(export, client);
+        give_up(export, rules, client);
+        if (place->is_holding && rules->rest)
+            rules->rest(export, client);
         other = place->next;
         if (!other)
             return;

@@ -15,9 +15,13 @@ struct export_client {
     struct export_client *next; /* the same client at another lock; NULL: at no more */
     bool is_open, is_holding;
     bool was_holding; /* before the operation under way */
+    bool is_named;    /* the format has said who that is */
     enum operation op;
     int lock, attempt;
+    int owner; /* attempt that was granted it and has not given it back; 0: none */
     int64_t call_us, held_us;
+    int64_t drawn_us;           /* until then its time is told */
+    int64_t lease_end_us;       /* of what it holds */
     int64_t call_ns, return_ns; /* export_stamp_ns() of the last ones */
     int64_t renewals;           /* that it has called, answered or not */
     int64_t retired;            /* operations there that ended without an answer */
@@ -34,14 +38,17 @@ struct export
     int64_t process; /* set before each event: history_source_process() */
 };
 
-/* What one format does; a NULL: nothing. The client is as it was before the event. */
+/* What one format does; a NULL: nothing. The client is as it was before the event. Of a process
+ * that has ended each client is told at each lock that it had come to. */
 struct export_rules {
     const char *name, *words;
     void (*begin)(struct export *export);
     void (*call)(struct export *export, const struct event *event);
     void (*answer)(struct export *export, const struct event *event); /* to a call that is open */
     void (*other)(struct export *export, const struct event *event);
-    void (*open)(struct export *export, int client); /* at the end, of one that is open or holds */
+    void (*open)(struct export *export, int client); /* its operation will have no answer */
+    void (*gone)(struct export *export, int client, const struct event *event); /* its process */
+    void (*rest)(struct export *export, int client); /* it holds, and the history ends */
     void (*end)(struct export *export);
 };
 
@@ -59,6 +66,10 @@ void export_start(struct export *export, const struct export_rules *rules, FILE 
 void export_event(struct export *export, const struct export_rules *rules,
                   const struct event *event);
 void export_finish(struct export *export, const struct export_rules *rules);
+
+/* Has an operation of an attempt that is not the one by which its client has the lock been
+ * answered? Where clients are told by their processes alone, that is none of theirs. */
+bool export_is_of_another(const struct export_client *client);
 
 /* Looks at that client at that lock; false: it has not come there. */
 bool export_look_at(struct export *export, int client, int lock);

@@ -41,20 +41,53 @@ static void call(struct export *export, const struct event *event)
     put(export, event->client, event->op, event->lock, "invoke", NULL);
 }
 
+/* It may have given the lock back, or not, at any time from now on: another process, that ends so.
+ */
+static void leave_open(struct export *export, int client)
+{
+    struct export_client *who = &export->clients[client];
+    put(export, client, OP_RELEASE, who->lock, "invoke", NULL);
+    put(export, client, OP_RELEASE, who->lock, "info", NULL);
+    who->retired++;
+}
+
+/* What is of another attempt than the one that has the lock is none of that process's: left open.
+ */
 static void answer(struct export *export, const struct event *event)
 {
     static const char *const types[] = {
         [OUTCOME_OK] = "ok", [OUTCOME_FAIL] = "fail", [OUTCOME_INFO] = "info"};
+    struct export_client *who = &export->clients[event->client];
+    const bool is_ours = export->process < 0;
+    if (is_ours && result_outcome(event->result) != OUTCOME_INFO && export_is_of_another(who)) {
+        put(export, event->client, event->op, event->lock, "info", NULL);
+        who->retired++;
+        who->owner = 0;
+        return;
+    }
     put(export, event->client, event->op, event->lock, types[result_outcome(event->result)], event);
+    if (is_ours && event->op == OP_ACQUIRE && event->result == RESULT_CANCELLED) {
+        who->retired++;
+        leave_open(export, event->client);
+        who->retired--; /* as after each that has no answer */
+    }
 }
 
 /* A client of ours goes on, or the history ends; an operation of Jepsen's may stay open. */
 static void open_left(struct export *export, int client)
 {
     const struct export_client *who = &export->clients[client];
-    if (who->is_open && export->process < 0)
+    if (export->process < 0)
         put(export, client, who->op, who->lock, "info", NULL);
 }
 
+/* Who has ended believes nothing any more; his lock may stay. */
+static void gone(struct export *export, int client, const struct event *event)
+{
+    (void)event;
+    if (export->clients[client].is_holding && export->process < 0)
+        leave_open(export, client);
+}
+
 const struct export_rules export_knossos = {
-    .name = "knossos", .call = call, .answer = answer, .open = open_left};
+    .name = "knossos", .call = call, .answer = answer, .open = open_left, .gone = gone};

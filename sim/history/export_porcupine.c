@@ -65,17 +65,20 @@ static void put_operation(struct export *export, int client, enum result result)
             RESULT_NONE);
 }
 
+/* Whose acquire was cancelled may have given the lock back at any time since its call. */
 static void answer(struct export *export, const struct event *event)
 {
     const bool is_known = result_outcome(event->result) != OUTCOME_INFO;
     if (event->result != RESULT_UNSUPPORTED)
         put_operation(export, event->client, is_known ? event->result : RESULT_NONE);
+    if (event->op == OP_ACQUIRE && event->result == RESULT_CANCELLED)
+        put(export, event->client, "release", 0, export->clients[event->client].call_ns,
+            RESULT_NONE);
 }
 
 static void open_left(struct export *export, int client)
 {
-    if (export->clients[client].is_open)
-        put_operation(export, client, RESULT_NONE);
+    put_operation(export, client, RESULT_NONE);
 }
 
 static void end(struct export *export)
