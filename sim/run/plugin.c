@@ -121,6 +121,48 @@ static void *open_object(const char *path)
     return object;
 }
 
+static const ElfW(Dyn) * dynamic_entry(const struct link_map *map, ElfW(Sxword) tag)
+{
+    const ElfW(Dyn) *entry = map->l_ld;
+    while (entry->d_tag != DT_NULL && entry->d_tag != tag)
+        entry++;
+    return entry->d_tag == tag ? entry : NULL;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names;
+}
+
+/* The first of those names that the object takes from somewhere else, or NULL. */
+static const char *taken_by(void *object, const char *const *names)
+{
+    static const ElfW(Sxword) tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
+    struct link_map *map;
+    if (dlinfo(object, RTLD_DI_LINKMAP, &map) != 0)
+        return NULL;
+    const ElfW(Dyn) *symbols = dynamic_entry(map, DT_SYMTAB),
+                    *strings = dynamic_entry(map, DT_STRTAB);
+    for (size_t i = 0; symbols && strings && i < sizeof tables / sizeof *tables; i++) {
+        const ElfW(Dyn) *table = dynamic_entry(map, tables[i][0]),
+                        *size = dynamic_entry(map, tables[i][1]);
+        if (!table || !size)
+            continue;
+        const ElfW(Rela) *row = (const void *)table->d_un.d_ptr,
+                         *end = row + size->d_un.d_val / sizeof *row;
+        for (; row < end; row++) {
+            const ElfW(Sym) *symbol =
+                (const ElfW(Sym) *)symbols->d_un.d_ptr + ELF64_R_SYM(row->r_info);
+            const char *name = (const char *)strings->d_un.d_ptr + symbol->st_name;
+            if (symbol->st_shndx == SHN_UNDEF && is_among(name, names))
+                return name;
+        }
+    }
+    return NULL;
+}
+
 static enum fail not_opened(struct failure *failure)
 {
     const char *why = dlerror();
@@ -159,10 +201,13 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
     if (is_cut_off(path))
         return failure_set(failure, FAIL_INPUT,
                            "%s: is cut off: its header describes more than the file has", path);
+    /* What exit() does is seen (cmd/foreign_code.h); these leave nobody to see it. */
+    static const char *const leave[] = {"_exit", "_Exit", "quick_exit", NULL};
     last_file = path;
     char *symbol = symbol_of(path);
     void *object = open_object(path);
     const char *ours = object ? redefined(object) : NULL;
+    const char *leaves = object ? taken_by(object, leave) : NULL;
     enum fail fail = FAIL_NONE;
     if (!object) {
         fail = not_opened(failure);
@@ -171,6 +216,11 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
                            "%s: defines '%s', a function of picklock that steps call. "
                            "Rename yours, or make it static",
                            path, ours);
+    } else if (leaves) {
+        fail = failure_set(failure, FAIL_INPUT,
+                           "%s: calls '%s', which would end picklock with a status of its own, "
+                           "and no verdict. A step returns",
+                           path, leaves);
     } else if (!(*scheme = dlsym(object, symbol))) {
         fail = failure_set(failure, FAIL_INPUT, "%s: does not define 'const struct scheme %s'",
                            path, symbol);
