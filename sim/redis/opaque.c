@@ -28,12 +28,15 @@ static uint64_t digest_more(uint64_t digest, const char *bytes, size_t length)
 /* The byte as text, at most ESCAPE_BYTES and the final 0; '#' introduces a digest. */
 static size_t escape(char byte, bool is_value, char *text)
 {
-    unsigned char it = (unsigned char)byte;
-    if (it < 0x20 || it > 0x7e || it == '\\' || (is_value && it == '#'))
-        snprintf(text, ESCAPE_BYTES + 1, "\\x%02x", it);
-    else
-        snprintf(text, ESCAPE_BYTES + 1, "%c", it);
-    return strlen(text);
+    const unsigned char it = (unsigned char)byte;
+    const bool is_plain = it >= 0x20 && it <= 0x7e && it != '\\' && !(is_value && it == '#');
+    if (is_plain) {
+        text[0] = byte;
+        text[1] = '\0';
+        return 1;
+    }
+    (void)snprintf(text, ESCAPE_BYTES + 1, "\\x%02x", it);
+    return ESCAPE_BYTES;
 }
 
 /* As much as fits below size; false: not all of it did. */

@@ -74,6 +74,33 @@ static void patterns_are_looked_for_by_what_every_match_has(void **state)
     }
 }
 
+static void a_key_has_one_row_while_others_lose_theirs(void **state)
+{
+    enum { NAMES = 3 * WATCHED_KEYS_MAX, LOCK = 7 };
+    struct keys *keys = calloc(1, sizeof *keys);
+    char name[24];
+    (void)state;
+    assert_non_null(keys);
+    keys_set_patterns(keys, "lock:*", NULL);
+    for (int i = 0; i < NAMES; i++) {
+        const size_t length = (size_t)snprintf(name, sizeof name, "lock:%d", i);
+        const int row = keys_row(keys, 0, name, length), other = keys_row(keys, 1, name, length);
+        assert_int_not_equal(row, NO_KEY);
+        assert_int_not_equal(row, other);
+        assert_int_equal(keys_row(keys, 0, name, length), row);
+        assert_int_equal(keys_row(keys, 1, name, length), other);
+        assert_string_equal(keys->rows[row].name, name);
+        keys->rows[row].is_lock = i == LOCK;
+    }
+    assert_int_equal(keys_row(keys, 0, "lock:7", 6), 2 * LOCK); /* it was never free */
+    assert_int_equal(keys_row(keys, 0, "lock:\0", 6), NO_KEY);
+    assert_true(keys->rows[2 * LOCK].is_lock);
+    for (int i = 0; i < WATCHED_KEYS_MAX; i++)
+        keys->rows[i].is_lock = true;
+    assert_int_equal(keys_row(keys, 0, "lock:new", 8), NO_KEY);
+    free(keys);
+}
+
 /* --- a story --- */
 
 static const struct event told = {.kind = EVENT_CALL, .op = OP_ACQUIRE, .server = -1};
@@ -172,6 +199,7 @@ int main(void)
         cmocka_unit_test(words_are_those_of_all_requests),
         cmocka_unit_test(words_that_are_not_there_are_not_read),
         cmocka_unit_test(patterns_are_looked_for_by_what_every_match_has),
+        cmocka_unit_test(a_key_has_one_row_while_others_lose_theirs),
         cmocka_unit_test(events_wait_in_their_order_for_an_answer),
         cmocka_unit_test(a_head_that_has_no_room_is_no_history),
     };

@@ -23,6 +23,8 @@ static struct watched_request *evident_new(struct watched_run *watching)
 
 static void evident_free(struct watched_run *watching, struct watched_request *request)
 {
+    if (request->bytes != request->own)
+        free(request->bytes);
     if (watching->spares == SPARES_MAX) { /* those that stood in line come on top */
         free(request);
         return;
@@ -76,9 +78,9 @@ bool evident_takes(struct watched_link *link, struct proxy_request *request)
     struct watched_request *made = evident_new(watching);
     made->link = link;
     made->request = request;
-    made->bytes = made->own;
+    made->bytes = request->length > sizeof made->own ? memory_new(request->length, 1) : made->own;
     made->length = request->length;
-    memcpy(made->own, request->bytes, request->length);
+    memcpy(made->bytes, request->bytes, request->length);
     memcpy(made->name, request->name, PROXY_NAME_MAX);
     watching->outcome->looked_at++;
     request->owner = made;
@@ -93,32 +95,26 @@ bool evident_goes_on(struct watched_request *turn)
     const int row = evident_row_of(turn, &lease_us);
     if (row == NO_KEY)
         return false;
-    memcpy(turn->own, turn->bytes, turn->length);
-    free(turn->bytes);
-    turn->bytes = turn->own;
     set_out(turn, row, lease_us, watching_now_us(turn->link->watching));
     return true;
 }
 
 /* --- what they did --- */
 
-enum answer { ANSWER_YES, ANSWER_NO, ANSWER_ERROR };
-
-static enum answer answer_of(const struct watched_request *request)
+static enum evident_answer answer_of(const char *reply)
 {
-    const char *reply = request->reply;
     switch (reply[0]) {
     case '+':
-        return memcmp(reply, "+OK\r", 4) == 0 ? ANSWER_YES : ANSWER_ERROR;
+        return memcmp(reply, "+OK\r", 4) == 0 ? EVIDENT_YES : EVIDENT_ERROR;
     case ':':
-        return reply[2] != '\r'  ? ANSWER_ERROR
-               : reply[1] == '1' ? ANSWER_YES
-               : reply[1] == '0' ? ANSWER_NO
-                                 : ANSWER_ERROR;
+        return reply[2] != '\r'  ? EVIDENT_ERROR
+               : reply[1] == '1' ? EVIDENT_YES
+               : reply[1] == '0' ? EVIDENT_NO
+                                 : EVIDENT_ERROR;
     case '$':
-        return memcmp(reply, "$-1\r", 4) == 0 ? ANSWER_NO : ANSWER_ERROR;
+        return memcmp(reply, "$-1\r", 4) == 0 ? EVIDENT_NO : EVIDENT_ERROR;
     default:
-        return memcmp(reply, "_\r", 2) == 0 ? ANSWER_NO : ANSWER_ERROR;
+        return memcmp(reply, "_\r", 2) == 0 ? EVIDENT_NO : EVIDENT_ERROR;
     }
 }
 
@@ -155,7 +151,7 @@ static bool look_at_release(const struct watched_run *watching, const struct wat
 {
     char token[VALUE_TEXT_MAX];
     (void)keys_value(&watching->keys, watching->words.at[4], watching->words.lengths[4], token);
-    if (answer_of(request) == ANSWER_YES) {
+    if (request->answer == EVIDENT_YES) {
         before->is_there = true;
         (void)strcpy(before->value, token);
         return request->heard == DELIVERED_NOW || is_owner(watching, key, token);
@@ -177,7 +173,7 @@ static void look_at_grant(struct watched_run *watching, struct watched_key *key,
                           const struct watched_request *request, struct key_look *before,
                           struct key_look *behind)
 {
-    if (answer_of(request) == ANSWER_NO) {
+    if (request->answer == EVIDENT_NO) {
         key->refusals_told++;
         *before = *behind = standing(watching, key);
         return;
@@ -207,21 +203,21 @@ static bool count_refusal(struct watched_run *watching, struct watched_request *
     return true;
 }
 
+static bool is_release(const struct watched_request *request)
+{
+    return request->name[0] == 'E';
+}
+
 static void tell(struct watched_run *watching, struct watched_request *request)
 {
     struct watched_key *key = &watching->keys.rows[request->keys[0]];
-    const enum answer answer = answer_of(request);
-    const bool is_release = request->name[0] == 'E';
-    if (answer == ANSWER_ERROR ||
-        (answer == ANSWER_NO && !is_release && count_refusal(watching, request)))
-        return;
     struct key_look before = {.expires_us = INT64_MAX, .left_us = INT64_MAX}, behind = before;
     (void)words_read(&watching->words, request->bytes, request->length);
-    if (!is_release)
+    if (!is_release(request))
         look_at_grant(watching, key, request, &before, &behind);
     else if (!look_at_release(watching, key, request, &before, &behind))
         return;
-    if (answer == ANSWER_YES)
+    if (request->answer == EVIDENT_YES)
         key->last_us = 0; /* whoever must know it to the millisecond looks */
     deduce(watching, &(struct seen_execution){.link = request->link,
                                               .name = request->name,
@@ -232,13 +228,21 @@ static void tell(struct watched_run *watching, struct watched_request *request)
                                               .reply = request->reply,
                                               .reply_length = strlen(request->reply),
                                               .heard = request->heard,
-                                              .is_unlike = is_release && before.is_there &&
-                                                           answer == ANSWER_NO,
+                                              .is_unlike = is_release(request) && before.is_there &&
+                                                           request->answer == EVIDENT_NO,
                                               .began_us = request->began_us,
                                               .held_us = request->held_us,
                                               .sent_us = request->sent_us,
                                               .done_us = request->done_us,
                                               .looked_us = request->read_us - watching->began_us});
+}
+
+/* Is it one that changed nothing, and need not be told? */
+static bool is_nothing(struct watched_run *watching, struct watched_request *request)
+{
+    return request->answer == EVIDENT_ERROR ||
+           (request->answer == EVIDENT_NO && !is_release(request) &&
+            count_refusal(watching, request));
 }
 
 /* All that were executed, as far as their answers are there; what stands in line may go on. */
@@ -247,7 +251,8 @@ static void tell_all(struct watched_run *watching)
     struct watched_request *request;
     while ((request = reads_first(watching->reads)) && request->is_answered) {
         reads_take(watching->reads);
-        tell(watching, request);
+        if (!is_nothing(watching, request))
+            tell(watching, request);
         watching->keys.rows[request->keys[0]].evident--;
         struct watched_link *link = request->link;
         evident_free(watching, request);
@@ -263,8 +268,9 @@ static void answered(struct watched_request *request, const char *reply, size_t 
     memcpy(request->reply, reply, kept);
     request->reply[kept] = '\0';
     request->heard = heard;
+    request->answer = answer_of(request->reply);
     /* Of a refusal nobody asks, most of the time. */
-    if (request->name[0] == 'E' || answer_of(request) != ANSWER_NO)
+    if (is_release(request) || request->answer != EVIDENT_NO)
         request->done_us = watching_now_us(request->link->watching);
     request->is_answered = true;
 }
@@ -272,8 +278,7 @@ static void answered(struct watched_request *request, const char *reply, size_t 
 void evident_answered(struct watched_request *request, const char *reply, size_t length)
 {
     struct watched_run *watching = request->link->watching;
-    const bool is_known = reads_look(watching->reads);
-    if (!is_known || !request->is_read) {
+    if (!request->is_read && (!reads_look(watching->reads) || !request->is_read)) {
         watching_missed(watching,
                         "the server answered %s, and was not seen to read it: the order "
                         "in which it executes is not known",
@@ -283,7 +288,7 @@ void evident_answered(struct watched_request *request, const char *reply, size_t
     answered(request, reply, length, DELIVERED_NOW);
     request->request = NULL;
     /* It may be told later, when its client has heard the answer and closed the connection. */
-    if (request->name[0] != 'E')
+    if (!is_release(request))
         (void)watched_link_peer(request->link);
     tell_all(watching);
 }
@@ -294,14 +299,14 @@ static void settle(struct watched_run *watching, struct watched_request *request
     struct failure failure;
     struct key_look look;
     char value[VALUE_TEXT_MAX];
-    const bool is_release = request->name[0] == 'E';
-    const int at = is_release ? 4 : 2;
+    const bool is_script = is_release(request);
+    const int at = is_script ? 4 : 2;
     (void)words_read(&watching->words, request->bytes, request->length);
     (void)keys_value(&watching->keys, watching->words.at[at], watching->words.lengths[at], value);
     if (keys_look(&watching->keys, request->keys[0], &look, &failure))
         watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
-    else if (is_release != (look.is_there && strcmp(look.value, value) == 0))
-        answered(request, is_release ? ":1\r\n" : "+OK\r\n", is_release ? 4 : 5, DELIVERED_NEVER);
+    else if (is_script != (look.is_there && strcmp(look.value, value) == 0))
+        answered(request, is_script ? ":1\r\n" : "+OK\r\n", is_script ? 4 : 5, DELIVERED_NEVER);
     if (!request->is_answered)
         answered(request, ":0\r\n", 4, DELIVERED_NEVER);
     request->request = NULL;

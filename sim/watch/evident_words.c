@@ -2,6 +2,7 @@
 #include "watch/internal.h"
 
 #include "base/memory.h"
+#include "redis/resp.h"
 
 #include <string.h>
 
@@ -20,11 +21,11 @@ static int64_t number_at(const struct request_words *words, int at)
     int64_t number = 0;
     if (at >= words->count || words->lengths[at] > 12)
         return 0;
-    for (size_t i = 0; i < words->lengths[at]; i++) {
-        const char digit = words->at[at][i];
-        if (digit < '0' || digit > '9')
+    const char *end = words->at[at] + words->lengths[at];
+    for (const char *digit = words->at[at]; digit < end; digit++) {
+        if (*digit < '0' || *digit > '9')
             return 0;
-        number = 10 * number + (digit - '0');
+        number = 10 * number + (*digit - '0');
     }
     return number;
 }
@@ -50,16 +51,22 @@ static bool is_set_nx(const struct request_words *words, int64_t *lease_us)
     return has_nx;
 }
 
+static bool is_lock_key(const struct keys *keys, const char *word, size_t length)
+{
+    return length && keys_matches(keys, word, length) &&
+           !(keys->fences.text && keys_is_fence(keys, word, length));
+}
+
 /* Where in it the lock's key stands, and nothing that could mean another one. */
 static bool names_one(const struct watched_run *watching, int at)
 {
-    const struct request_words *words = &watching->words;
-    if (!words->lengths[at] || !keys_matches(&watching->keys, words->at[at], words->lengths[at]) ||
-        keys_is_fence(&watching->keys, words->at[at], words->lengths[at]))
+    const struct keys *keys = &watching->keys;
+    const char *const *words = watching->words.at;
+    const size_t *lengths = watching->words.lengths;
+    if (!is_lock_key(keys, words[at], lengths[at]))
         return false;
-    for (int i = 1; i < words->count; i++)
-        if (i != at && keys_may_begin(&watching->keys, words->at[i], words->lengths[i]) &&
-            keys_matches(&watching->keys, words->at[i], words->lengths[i]))
+    for (int i = 1, count = watching->words.count; i < count; i++)
+        if (i != at && keys_matches(keys, words[i], lengths[i]))
             return false;
     return true;
 }
@@ -77,6 +84,11 @@ static bool is_release(struct watched_run *watching, const char *name)
                               words->lengths[1]);
 }
 
+static bool is_set(const char *name)
+{
+    return memcmp(name, "SET", sizeof "SET") == 0;
+}
+
 /* Where its key stands among the words that were read; 0: it is no such command. */
 static int evident_key(struct watched_run *watching, const char *name, int64_t *lease_us)
 {
@@ -88,7 +100,7 @@ static int evident_key(struct watched_run *watching, const char *name, int64_t *
         return words->count == 5 && names_one(watching, 3) && is_release(watching, name) ? 3 : 0;
     if (!names_one(watching, 1))
         return 0;
-    if (memcmp(name, "SET", sizeof "SET") == 0)
+    if (is_set(name))
         return is_set_nx(words, lease_us);
     return strcmp(name, "SETNX") == 0 && words->count == 3;
 }
@@ -115,8 +127,8 @@ static bool is_doubtful(const struct watched_run *watching, int row)
 
 static bool may_be(const struct watched_link *link, const char *name, size_t length)
 {
-    return link->watching->reads && link->own_port && length <= EVIDENT_MAX &&
-           (name[0] == 'S' || name[0] == 'E');
+    return (name[0] == 'S' || name[0] == 'E') && length <= EVIDENT_MAX && link->watching->reads &&
+           link->own_port;
 }
 
 /* The row of its key, of the words that were read; NO_KEY: it is no such request, or must wait. */
@@ -134,36 +146,75 @@ static int row_of(struct watched_link *link, const char *name, int64_t *lease_us
                : NO_KEY;
 }
 
-static bool is_again(const struct watched_link *link, const struct proxy_request *request)
+/* Where the key of "SET key ..." stands, and how much is behind it. */
+struct key_place {
+    const char *key;
+    size_t key_length, rest_length;
+};
+
+static struct key_place place_of(const struct proxy_request *request)
+{
+    const struct resp_span *key = &request->words[1];
+    return (struct key_place){.key = request->bytes + key->offset,
+                              .key_length = key->length,
+                              .rest_length = request->length - key->offset - key->length};
+}
+
+/* Is it the newest one again, but for the key? */
+static bool is_alike(const struct evident_again *again, const struct proxy_request *request,
+                     const struct key_place *at)
+{
+    return again && again->words == request->words_count && again->rest_length == at->rest_length &&
+           is_set(request->name) &&
+           memcmp(again->bytes + again->key_length, at->key + at->key_length, at->rest_length) == 0;
+}
+
+/* The row of one that is alike. */
+static int row_again(const struct watched_link *link, const struct key_place *at)
 {
     const struct evident_again *again = link->again;
-    return again && again->length == request->length && again->database == link->database &&
-           again->reused == link->watching->keys.reused &&
-           memcmp(again->bytes, request->bytes, request->length) == 0;
+    struct keys *keys = &link->watching->keys;
+    if (again->key_length == at->key_length && again->database == link->database &&
+        again->reused == keys->reused && memcmp(again->bytes, at->key, at->key_length) == 0)
+        return again->row;
+    return is_lock_key(keys, at->key, at->key_length)
+               ? keys_row(keys, link->database, at->key, at->key_length)
+               : NO_KEY;
+}
+
+static void keep_again(struct watched_link *link, const struct proxy_request *request,
+                       const struct key_place *at, int row, int64_t lease_us)
+{
+    if (!link->again)
+        link->again = memory_new(1, sizeof *link->again);
+    struct evident_again *again = link->again;
+    again->words = request->words_count;
+    again->row = row;
+    again->database = link->database;
+    again->reused = link->watching->keys.reused;
+    again->lease_us = lease_us;
+    again->key_length = at->key_length;
+    again->rest_length = at->rest_length;
+    memcpy(again->bytes, at->key, at->key_length + at->rest_length);
 }
 
 int evident_row(struct watched_link *link, const struct proxy_request *request, int64_t *lease_us)
 {
     struct watched_run *watching = link->watching;
-    struct evident_again *again = link->again;
-    if (!request->words_count || !may_be(link, request->name, request->length))
+    if (!may_be(link, request->name, request->length) || request->words_count < 3)
         return NO_KEY;
-    if (is_again(link, request)) {
-        *lease_us = again->lease_us;
-        return is_free(watching, again->row) ? again->row : NO_KEY;
+    const struct key_place at = place_of(request);
+    if (is_alike(link->again, request, &at)) {
+        const int row = row_again(link, &at);
+        *lease_us = link->again->lease_us;
+        return row != NO_KEY && is_free(watching, row) ? row : NO_KEY;
     }
+    if (!keys_match(&watching->keys, request->first_key, request->first_key_length))
+        return NO_KEY;
     words_take(&watching->words, request->bytes, request->words, request->words_count);
     const int row = row_of(link, request->name, lease_us);
-    if (row == NO_KEY || request->name[0] != 'S')
-        return row;
-    if (!again)
-        again = link->again = memory_new(1, sizeof *again);
-    again->length = request->length;
-    again->row = row;
-    again->database = link->database;
-    again->reused = watching->keys.reused;
-    again->lease_us = *lease_us;
-    memcpy(again->bytes, request->bytes, request->length);
+    if (row != NO_KEY && is_set(request->name))
+        keep_again(link, request, &at, row, *lease_us);
     return row;
 }
 

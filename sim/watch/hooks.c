@@ -4,6 +4,7 @@
 #include "watch/kinds.h"
 
 #include "base/memory.h"
+#include "redis/resp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,9 +154,22 @@ static bool is_watched(struct watched_link *link, const struct proxy_request *re
 /* Is it worth its words' being read? Inline commands are not. */
 static bool may_be_evident(const struct watched_link *link, const struct proxy_request *request)
 {
-    return link->watching->reads && (request->name[0] == 'S' || request->name[0] == 'E') &&
-           request->first_key && !request->in_transaction && !link->waits && !link->selects &&
-           keys_matches(&link->watching->keys, request->first_key, request->first_key_length);
+    return (request->name[0] == 'S' || request->name[0] == 'E') && request->first_key &&
+           keys_may_begin(&link->watching->keys, request->first_key, request->first_key_length) &&
+           !request->in_transaction && !link->waits && !link->selects;
+}
+
+/* Neither watched nor followed, as is seen at its words: by far the most of what passes. */
+static bool is_nothing(const struct watched_run *watching, const struct proxy_request *request)
+{
+    if (!request->words_count || request->in_transaction || request->length >= SHOWN_MAX ||
+        kind_is_special(request->name))
+        return false;
+    for (int i = 1; i < request->words_count; i++)
+        if (keys_matches(&watching->keys, request->bytes + request->words[i].offset,
+                         request->words[i].length))
+            return false;
+    return true;
 }
 
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
@@ -165,6 +179,8 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     if (link->is_lost)
         return PROXY_PASS;
     if (may_be_evident(link, request) && evident_takes(link, request))
+        return PROXY_PASS;
+    if (is_nothing(watching, request))
         return PROXY_PASS;
     note_quotes(watching, request);
     if (!request->in_transaction && kind_waits(request->name)) {

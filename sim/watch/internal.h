@@ -24,6 +24,7 @@ enum {
     TRANSACTION_MAX = 256 * 1024,
     SHOWN_MAX = 16 * 1024, /* of a request, by the proxy */
     EVIDENT_MAX = 512,
+    EVIDENT_USUAL = 192,
     SPARES_MAX = 1024,
     NOBODY_KNOWN = -1,
 };
@@ -85,14 +86,17 @@ struct watched_link {
     struct read_stream stream;            /* as its server reads it */
 };
 
-/* The bytes of the newest "SET key token NX" of a connection, and what they say: who polls for a
- * lock sends the same ones again. */
+/* The newest "SET key token NX" of a connection, and what it says: who polls for a lock sends the
+ * same bytes again, or the same but for the key. */
 struct evident_again {
-    size_t length;
-    int row, database;
+    int words, row, database;
     int64_t reused, lease_us; /* reused: as of keys */
-    char bytes[EVIDENT_MAX];
+    size_t key_length, rest_length;
+    char bytes[EVIDENT_MAX]; /* the key, and all behind it */
 };
+
+/* What one whose answer says all that it did was answered. */
+enum evident_answer { EVIDENT_YES, EVIDENT_NO, EVIDENT_ERROR };
 
 /* A request that names watched keys. */
 struct watched_request {
@@ -106,15 +110,16 @@ struct watched_request {
     bool is_guarded; /* as of its connection, of EXEC */
     int keys[TURN_KEYS_MAX];
     int keys_count;
-    struct key_look before[TURN_KEYS_MAX];
+    struct key_look *before;            /* each, once its turn has come */
     int64_t began_us, sent_us, held_us; /* by a rule of the proxy, before it came here */
     /* one whose answer says all that it did (evident.c): */
     bool is_evident, is_read, is_answered;
+    enum evident_answer answer;
     enum delivery heard;
     int64_t lease_us, done_us;
     int64_t read_us; /* by the server, which executed it then; as of monotonic_us() */
     uint64_t end;    /* of its bytes on their way to the server, once request is NULL */
-    char reply[64], own[EVIDENT_MAX];
+    char reply[64], own[EVIDENT_USUAL]; /* own: its bytes, where they fit: many are under way */
 };
 
 struct watched_run {

@@ -41,6 +41,8 @@ void keys_set_patterns(struct keys *keys, const char *locks, const char *fences)
     set_pattern(&keys->locks, locks);
     if (fences)
         set_pattern(&keys->fences, fences);
+    const bool is_prefix = !fences && keys->locks.is_prefix && keys->locks.literal_length;
+    keys->first = is_prefix ? (unsigned char)*keys->locks.literal : -1;
 }
 
 static bool may_match(const struct key_pattern *pattern, const char *bytes, size_t length)
@@ -67,24 +69,44 @@ bool keys_is_fence(const struct keys *keys, const char *word, size_t length)
     return matches(&keys->fences, word, length);
 }
 
-bool keys_matches(const struct keys *keys, const char *word, size_t length)
+bool keys_match(const struct keys *keys, const char *word, size_t length)
 {
     return matches(&keys->locks, word, length) || matches(&keys->fences, word, length);
 }
 
 static bool is_row(const struct watched_key *key, int database, const char *name, size_t length)
 {
-    return key->is_used && key->database == database && key->name_length == (int)length &&
+    return key->database == database && key->name_length == (int)length &&
            memcmp(key->name, name, length) == 0;
 }
 
-/* FNV-1a. */
+/* Eight bytes at a time; the upper bits are the good ones. */
 static uint32_t hash_of(const char *name, size_t length)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
-    return hash;
+    uint64_t hash = length, part;
+    for (; length > sizeof part; name += sizeof part, length -= sizeof part) {
+        memcpy(&part, name, sizeof part);
+        hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    part = 0;
+    memcpy(&part, name, length);
+    return (uint32_t)((hash ^ part) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* Nobody finds it by its name any more. */
+static void leave_bucket(struct keys *keys, int row)
+{
+    struct watched_key *key = &keys->rows[row];
+    int16_t *bucket = &keys->buckets[hash_of(key->name, (size_t)key->name_length) % KEY_BUCKETS];
+    if (*bucket == row + 1) {
+        *bucket = (int16_t)key->next;
+        return;
+    }
+    int at = *bucket - 1;
+    while (keys->rows[at].next != row + 1)
+        at = keys->rows[at].next - 1;
+    keys->rows[at].next = key->next;
 }
 
 /* A row that was never used, else the one that has been without a lock for longest. */
@@ -98,6 +120,8 @@ static int free_row(struct keys *keys)
         if (!keys->rows[i].is_lock && !keys->rows[i].evident &&
             (oldest == NO_KEY || keys->rows[i].used < keys->rows[oldest].used))
             oldest = i;
+    if (oldest != NO_KEY)
+        leave_bucket(keys, oldest);
     return oldest;
 }
 
@@ -130,26 +154,24 @@ void keys_hide_words(const struct keys *keys, const struct request_words *words,
 
 int keys_row(struct keys *keys, int database, const char *name, size_t length)
 {
-    if (length >= WATCHED_KEY_MAX || memchr(name, '\0', length))
+    if (length >= WATCHED_KEY_MAX)
         return NO_KEY;
-    int16_t *hint = &keys->hints[hash_of(name, length) % ROW_HINTS];
-    if (is_row(&keys->rows[*hint], database, name, length))
-        return *hint;
-    for (int i = 0; i < keys->count; i++)
-        if (is_row(&keys->rows[i], database, name, length)) {
-            *hint = (int16_t)i;
-            return i;
-        }
-    const int row = free_row(keys);
+    int16_t *bucket = &keys->buckets[hash_of(name, length) % KEY_BUCKETS];
+    for (int at = *bucket; at; at = keys->rows[at - 1].next)
+        if (is_row(&keys->rows[at - 1], database, name, length))
+            return at - 1;
+    const int row = memchr(name, '\0', length) ? NO_KEY : free_row(keys);
     if (row == NO_KEY)
         return NO_KEY;
-    *hint = (int16_t)row;
     struct watched_key *key = &keys->rows[row];
     *key = (struct watched_key){.is_used = true,
                                 .database = database,
                                 .name_length = (int)length,
+                                .next = *bucket,
+                                .used = ++keys->looks, /* else the next name would take it */
                                 .is_fence = keys_is_fence(keys, name, length)};
     memcpy(key->name, name, length);
+    *bucket = (int16_t)(row + 1);
     return row;
 }
 

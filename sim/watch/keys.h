@@ -13,7 +13,7 @@
 
 enum {
     WATCHED_KEY_MAX = 256,
-    ROW_HINTS = 4096,
+    KEY_BUCKETS = 1024,
     HIDDEN_WORDS_MAX = 24, /* more is cut in a text anyway */
     NO_KEY = -1,
     REFUSALS_TOLD = 16, /* by one and the same lock, in the history: one changes nothing */
@@ -38,14 +38,15 @@ struct watched_key {
     bool is_used, is_fence; /* is_fence: it holds the newest fence of something that is guarded */
     bool is_lock;           /* what stands there was granted as a lock, and the history knows it */
     int database, name_length;
+    int next;    /* row + 1 of the next one in its bucket; 0: none */
     int evident; /* commands under way whose answer says all that they do */
     int owner;   /* the holder whose it is, while is_lock */
     int refusals_told, refused_count;
     int64_t granted;                /* which grant it is, counted, while is_lock */
     int64_t ends_us;                /* when its lease ends, while is_lock; INT64_MAX: never ... */
+    char name[WATCHED_KEY_MAX];     /* its bytes; may hold blanks, never a 0 */
     int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
     int64_t left_known;             /* in which state of knowledge */
-    char name[WATCHED_KEY_MAX];     /* its bytes; may hold blanks, never a 0 */
     int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
     int64_t highest_fence;
     int64_t used;    /* the how-manieth look was the last one of it */
@@ -65,6 +66,7 @@ struct key_pattern {
 
 struct keys {
     struct key_pattern locks, fences;
+    int first;             /* the byte that every match begins with; -1: there is no such byte */
     redisContext *control; /* borrowed */
     int database;          /* of the control connection */
     bool lacks_expiretime; /* the server is older than 7.0 */
@@ -76,7 +78,7 @@ struct keys {
     int64_t reused; /* rows that were given another key */
     int count;      /* rows that were ever used: the locks of the history */
     struct watched_key rows[WATCHED_KEYS_MAX];
-    int16_t hints[ROW_HINTS]; /* by the hash of a name: where its row was last */
+    int16_t buckets[KEY_BUCKETS]; /* by the hash of a name: row + 1 of the first; 0: none */
 };
 
 /* A value as text (text: VALUE_TEXT_MAX), by which it is compared: where values are hidden, of one
@@ -93,12 +95,15 @@ void keys_set_patterns(struct keys *keys, const char *locks, const char *fences)
 
 /* Can any word among these bytes match? Cheap: looks for what every match has in it. */
 bool keys_may_match(const struct keys *keys, const char *bytes, size_t length);
-bool keys_matches(const struct keys *keys, const char *word, size_t length);
-/* False: it does not, as is seen at its first byte. */
+bool keys_match(const struct keys *keys, const char *word, size_t length);
+/* Most words are other ones already by their first byte. */
 static inline bool keys_may_begin(const struct keys *keys, const char *word, size_t length)
 {
-    return keys->fences.text || !keys->locks.is_prefix || !keys->locks.literal_length ||
-           (length && *word == *keys->locks.literal);
+    return keys->first < 0 || (length && (unsigned char)*word == keys->first);
+}
+static inline bool keys_matches(const struct keys *keys, const char *word, size_t length)
+{
+    return keys_may_begin(keys, word, length) && keys_match(keys, word, length);
 }
 bool keys_is_fence(const struct keys *keys, const char *word, size_t length);
 

@@ -67,6 +67,10 @@ bool kind_says_no(const char *name)
 bool kind_is_special(const char *name)
 {
     switch (name[0]) {
+    case 'B':
+    case 'W':
+    case 'X':
+        return kind_waits(name);
     case 'C':
         return strcmp(name, "CONFIG") == 0;
     case 'D':
@@ -82,7 +86,8 @@ bool kind_is_special(const char *name)
     case 'R':
         return strcmp(name, "RESET") == 0;
     case 'S':
-        return strcmp(name, "SELECT") == 0 || strcmp(name, "SCRIPT") == 0 || kind_is_flush(name);
+        return !(name[1] == 'E' && name[2] == 'T') &&
+               (strcmp(name, "SELECT") == 0 || strcmp(name, "SCRIPT") == 0 || kind_is_flush(name));
     case 'U':
         return strcmp(name, "UNWATCH") == 0;
     default:

@@ -87,6 +87,7 @@ static void find_keys(struct watched_run *watching, struct watched_request *turn
 static void turn_free(struct watched_request *turn)
 {
     free(turn->bytes);
+    free(turn->before);
     free(turn);
 }
 
@@ -109,6 +110,7 @@ void watched_key_look(struct watched_run *watching, int row, struct key_look *lo
 static void begin(struct watched_run *watching, struct watched_request *turn)
 {
     turn->began_us = watching_now_us(watching);
+    turn->before = memory_new(TURN_KEYS_MAX, sizeof *turn->before);
     for (int i = 0; i < turn->keys_count; i++)
         if (watching->blind ||
             !keys_recall(&watching->keys, turn->keys[i], turn->began_us, &turn->before[i]))

@@ -13,13 +13,19 @@ struct words_left {
     const char *at, *end;
 };
 
+static void make_room(struct request_words *words, int count)
+{
+    if (count <= words->size)
+        return;
+    while (words->size < count)
+        words->size = words->size ? 2 * words->size : 64;
+    words->at = memory_resize(words->at, (size_t)words->size, sizeof *words->at);
+    words->lengths = memory_resize(words->lengths, (size_t)words->size, sizeof *words->lengths);
+}
+
 static void add(struct request_words *words, const char *at, size_t length)
 {
-    if (words->count == words->size) {
-        words->size = words->size ? 2 * words->size : 64;
-        words->at = memory_resize(words->at, (size_t)words->size, sizeof *words->at);
-        words->lengths = memory_resize(words->lengths, (size_t)words->size, sizeof *words->lengths);
-    }
+    make_room(words, words->count + 1);
     words->at[words->count] = at;
     words->lengths[words->count++] = length;
 }
@@ -86,9 +92,14 @@ bool words_read(struct request_words *words, const char *bytes, size_t length)
 void words_take(struct request_words *words, const char *bytes, const struct resp_span *spans,
                 int count)
 {
-    words->count = 0;
-    for (int i = 0; i < count; i++)
-        add(words, bytes + spans[i].offset, (size_t)spans[i].length);
+    make_room(words, count);
+    const char **at = words->at;
+    size_t *lengths = words->lengths;
+    words->count = count;
+    for (int i = 0; i < count; i++) {
+        at[i] = bytes + spans[i].offset;
+        lengths[i] = (size_t)spans[i].length;
+    }
 }
 
 void words_free(struct request_words *words)
