@@ -37,7 +37,7 @@ struct checks {
         *drifts; /* of clocks that nobody has held a lock under yet: a client's, then servers' */
     struct contenders served, answered; /* by a server; by calls and returns */
     bool has_grant;                     /* a server granted the lock, or a client was told so */
-    bool has_loss;                      /* a key went neither in its time nor by a command */
+    bool has_loss; /* a key went neither in its time nor by a command; or its client let it go */
     bool has_unheld_loss; /* of a lock that its client did not hold (yet), or whose holder learned
                              that it was lost, or crashed */
     bool has_faults;      /* strikes, and what follows from them */
@@ -195,12 +195,26 @@ static void count_return(struct checks *checks, const struct event *event)
     }
 }
 
+/* Who is told "refused" of what a server has granted it has let that go: it came too late, or was
+ * given back. Where it had it all the same, that is violated. */
+static bool is_let_go(const struct ledger *ledger, const struct event *event)
+{
+    bool was_granted = false;
+    if (event->kind != EVENT_RETURN || event->result != RESULT_REFUSED ||
+        event->attempt != ledger->clients[event->client].attempt)
+        return false;
+    for (int s = 0; s < ledger->head->servers; s++)
+        was_granted |= ledger_grant(ledger, event->client, s)->index != NO_INDEX;
+    return was_granted;
+}
+
 /* --- contract --- */
 
 static void take(struct checks *checks, const struct event *event)
 {
     ledger_turn(&checks->ledger, event);
     ledger_event(&checks->ledger, event);
+    checks->has_loss |= is_let_go(&checks->ledger, event);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->event)
             rules[i]->event(&checks->monitors[i], event);
@@ -294,14 +308,14 @@ static const char *excuse_of(const struct monitor *monitor)
 }
 
 /* What a client was told no lock can have answered; the servers' side knows of nothing that was
- * wrong, nor struck, and no key that was lost explains it: one of the two engines is wrong. A loss
- * explains all but that somebody was granted the lock, where whose it was believed to hold it: then
- * two do, and that is a violation. */
+ * wrong, and no key that was lost explains it: then a fault may, or one of the two engines is
+ * wrong. A loss explains all but that somebody was granted the lock, where whose it was believed to
+ * hold it: then two do, and that is a violation. */
 static bool do_engines_disagree(const struct checks *checks)
 {
     const unsigned by_loss =
         CONTRADICTS_OTHER | (checks->has_unheld_loss ? (unsigned)CONTRADICTS_GRANT : 0);
-    bool is_explained = checks->ledger.has_inferred || gap_of(checks) || checks->has_faults;
+    bool is_explained = checks->ledger.has_inferred || gap_of(checks);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         is_explained |= checks->monitors[i].finding.count > 0 &&
                         (i != PROPERTY_ALWAYS_EXPIRES || checks->head.lease_us > 0);
@@ -315,8 +329,20 @@ static void conclude_disagreement(const struct checks *checks, struct finding *f
     *finding = *answers;
     finding->verdict = VERDICT_UNKNOWN;
     finding->count = 0;
-    finding_say(finding, "But what the servers did explains it: picklock's two engines disagree. "
-                         "A defect of picklock, please report it with this history.");
+    finding->cause = CAUSE_NONE;
+    finding->blames = finding->causes = 0;
+    finding->first_index = NO_INDEX;
+    if (checks->ledger.has_stranger)
+        finding_say(finding,
+                    "The servers did nothing that is wrong; somebody whom the history does "
+                    "not know wrote a key: whether that explains it nobody saw.");
+    else if (checks->has_faults)
+        finding_say(finding, "The servers did nothing that is wrong: whether a fault explains it "
+                             "nobody saw.");
+    else
+        finding_say(finding,
+                    "But what the servers did explains it: picklock's two engines disagree. "
+                    "A defect of picklock, please report it with this history.");
 }
 
 static void conclude(const struct checks *checks, enum property property, struct finding *finding)

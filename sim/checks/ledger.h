@@ -101,6 +101,7 @@ struct grant {
     bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
     struct change touch; /* the last one who did */
     bool is_entered;     /* a late acquire of its client's found it, and did something with it */
+    int entries;         /* acquires that did, and were told "granted", more than releases since */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */
@@ -150,6 +151,12 @@ struct swap {
     int64_t from_us, time_us;
 };
 
+/* That a client was told that it does not have the lock. */
+struct told_none {
+    enum result told; /* how; RESULT_NONE: it was not, or was told otherwise since */
+    int64_t time_us;
+};
+
 /* A client and its last attempt. */
 struct ledger_client {
     int lock, attempt; /* attempt 0: none yet */
@@ -167,11 +174,18 @@ struct ledger_client {
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     unsigned refused_unknown; /* the same, because of a key that the history does not know */
     unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
-    unsigned release_ran, release_found, release_met;
+    unsigned release_ran, release_found, release_missed, release_met, release_gave;
     /* bit a server: its release was executed there on the lock key; that was its client's, or
-     * nobody knows whose, or was changed; that was another client's, and stayed so */
+     * nobody knows whose, or was changed; there was none of its; that was another client's, and
+     * stayed so; it removed one of its, of whatever attempt, and was no copy */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
     int64_t released_us;
+    bool is_release_owed; /* an earlier release of this attempt was not answered: what is executed
+                             may be that one's */
+    struct told_none none, had_none; /* in this attempt; the same, when it called release last */
+    unsigned entered; /* bit a server: its acquire found its client's own key, of an attempt before,
+                         and did something with it */
+    bool has_entered; /* and was told "granted" */
     bool is_holding;  /* it believes so */
     bool is_late;     /* told after its own lease */
     bool is_inferred; /* that it was granted the lock nobody told; the wire shows it */
@@ -211,7 +225,8 @@ struct ledger_client {
     int previous;  /* the attempt before, and when that became the owner */
     int64_t previous_owned_index;
     struct grant *grants;   /* one a server: of this attempt, once ended; see ledger_grant() */
-    struct grant *refusers; /* one a server: whose key refused it, with refused_itself */
+    struct grant *own_keys; /* one a server: what refused it, with refused_itself; what its release
+                               removed, with release_gave */
     bool is_extending;      /* it was asked to, and has not been answered: */
     unsigned extended;      /* bit a server: that gave its lock the lease anew, */
     int64_t extended_by_us; /* so long; the last one. */
@@ -229,6 +244,8 @@ BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, extended);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, release_gave);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, entered);
 
 enum fact_kind {
     FACT_GRANT,      /* an attempt's value stands in a key */
@@ -267,6 +284,7 @@ struct ledger {
     bool lacks_calls;     /* something returned, or was executed, that nobody had called */
     bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an
                              attempt before its last: from then on calls and returns say nothing */
+    bool has_stranger;    /* a key was there that nobody in the history wrote */
     bool is_closed; /* nobody else writes to the keys: a reply that they do not explain is none */
     char impossible[STRANGE_BYTES]; /* the first such; "": none */
     char strange[STRANGE_BYTES];    /* the first effect that nothing in the history explains; "" */

@@ -19,7 +19,7 @@ void ledger_client_init(struct ledger_client *client, int servers)
     client->previous_owned_index = client->swap.index = NO_INDEX;
     client->lease_us = NEVER_US;
     client->grants = memory_new((size_t)servers, sizeof *client->grants);
-    client->refusers = memory_new((size_t)servers, sizeof *client->refusers);
+    client->own_keys = memory_new((size_t)servers, sizeof *client->own_keys);
     client->renewals = memory_new((size_t)servers, sizeof *client->renewals);
     client->asked_us = memory_new((size_t)servers, sizeof *client->asked_us);
     for (int s = 0; s < servers; s++) {
@@ -31,7 +31,7 @@ void ledger_client_init(struct ledger_client *client, int servers)
 static void free_lists(struct ledger_client *client)
 {
     free(client->grants);
-    free(client->refusers);
+    free(client->own_keys);
     free(client->renewals);
     free(client->asked_us);
 }
@@ -196,6 +196,8 @@ static void take_over(struct ledger *ledger, const struct event *event, int serv
     ledger_end(ledger, &then, client->lock, server, ENDING_TAKEN, won.time_us);
     won.is_touched = old.is_touched && old.touch.index > won.index;
     won.touch = old.touch;
+    won.is_entered = old.is_entered;
+    won.entries = old.entries;
     key->is_present = true;
     key->grant = won;
     client->lease_us = won.lease_us;
@@ -211,12 +213,17 @@ static void take_over(struct ledger *ledger, const struct event *event, int serv
 
 void ledger_judge_again(struct ledger *ledger, const struct event *event)
 {
-    const int lock = ledger->clients[event->client].lock;
-    for (int s = 0; event->result == RESULT_GRANTED && s < ledger->head->servers; s++) {
-        const struct ledger_key *key = &ledger->locks[lock].keys[s];
-        if (key->is_present && key->grant.ending == ENDING_NONE &&
-            key->grant.client == event->client && key->grant.attempt != event->attempt &&
-            key->again.index > key->grant.index &&
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (event->result != RESULT_GRANTED)
+        return;
+    client->has_entered = client->entered;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct ledger_key *key = &ledger->locks[client->lock].keys[s];
+        if (!key->is_present || key->grant.ending != ENDING_NONE ||
+            key->grant.client != event->client || key->grant.attempt == event->attempt)
+            continue;
+        key->grant.entries += (client->entered >> s & 1) != 0;
+        if (key->again.index > key->grant.index &&
             grant_is_of(&key->again, event->client, event->attempt))
             take_over(ledger, event, s);
     }

@@ -142,7 +142,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->call_index = event->index;
     client->answered_us = NEVER_US;
     client->refused_itself = client->refused = client->refused_unknown = 0;
-    client->lost = 0;
+    client->lost = client->entered = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->lease_us = NEVER_US;
@@ -154,7 +154,8 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->has_seen = client->has_heard = client->is_extending = false;
     client->swap.index = NO_INDEX;
     client->sent_us = INT64_MIN;
-    client->released = RESULT_NONE;
+    client->released = client->none.told = RESULT_NONE;
+    client->has_entered = client->is_release_owed = false;
     client->was_free = ledger_is_free(ledger, event->lock, event->time_us);
     for (int s = 0; s < ledger->head->servers; s++) {
         client->grants[s].index = NO_INDEX;
@@ -172,9 +173,7 @@ static void called(struct ledger *ledger, const struct event *event)
         attempt_begin(ledger, event);
     } else if (event->op == OP_RELEASE) {
         end_belief(ledger, event);
-        client->is_releasing = true;
-        client->release_index = event->index;
-        client->release_ran = client->release_found = client->release_met = 0;
+        ledger_release_called(client, event);
     } else if (event->op == OP_EXTEND && !event->is_inferred) {
         client->is_extending = true;
         client->extend_us = NEVER_US;
@@ -243,71 +242,6 @@ static void heard(struct ledger *ledger, const struct event *event)
         client->renewals[event->server] = NEVER_US;
 }
 
-/* Of a foreign library nobody knows what befell its messages; but an acquire that was cancelled is
- * one of a run in which that is known. Late is what takes a lease. */
-static bool is_smooth(const struct ledger *ledger, const struct event *event)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    return (ledger->scheme || client->cancelled_us != NEVER_US) && !client->is_struck &&
-           event->time_us - client->called_us < ledger->lease_us;
-}
-
-bool ledger_may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us)
-{
-    return key->expire_us != NEVER_US && time_us + ledger->error_us >= key->expire_us;
-}
-
-bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,
-                        const struct grant *grant)
-{
-    const int64_t index = grant->is_restored ? grant->restored_index : grant->index;
-    return op == OP_RELEASE ? index > client->release_index : client->refused >> server & 1;
-}
-
-/* What the client has at the servers, and believes not to have. */
-static void leave(struct ledger *ledger, const struct event *event)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    for (int s = 0; s < ledger->head->servers; s++) {
-        struct ledger_key *key = &ledger->locks[client->lock].keys[s];
-        struct grant *grant = &key->grant;
-        if (grant->ending != ENDING_NONE || !grant_is_of(grant, event->client, event->attempt) ||
-            ledger_may_be_gone(ledger, key, event->time_us))
-            continue;
-        grant->left =
-            (struct left){.is_left = true,
-                          .has_come_late = ledger_came_behind(client, event->op, s, grant),
-                          .op = event->op,
-                          .result = event->result,
-                          .since_us = event->time_us,
-                          .was_smooth = is_smooth(ledger, event),
-                          .cancelled_us = client->cancelled_us};
-    }
-}
-
-/* A request that comes when its attempt is over: when its acquire has failed, or its release is
- * done. */
-struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock)
-{
-    const struct ledger_client *client = &ledger->clients[grant->client];
-    struct left left = {.is_left = true, .has_come_late = true};
-    if (client->attempt != grant->attempt || client->lock != lock) {
-        left.result = RESULT_FAILED;
-        left.since_us = grant->time_us;
-    } else if (client->is_dead || client->is_acquiring || client->acquired == RESULT_NONE) {
-        left.is_left = false;
-    } else if (client->acquired != RESULT_GRANTED) {
-        left.result = client->acquired;
-        left.since_us = client->acquired_us;
-    } else {
-        left.is_left = client->released != RESULT_NONE;
-        left.op = OP_RELEASE;
-        left.result = client->released;
-        left.since_us = client->released_us;
-    }
-    return left;
-}
-
 /* Who asked for its lease anew may count on that from when it is told so: it counts from the
  * sending of the request, as that of an acquire. */
 static void extend_returned(struct ledger *ledger, const struct event *event)
@@ -370,13 +304,14 @@ static void returned(struct ledger *ledger, const struct event *event)
     }
     if (event->attempt != client->attempt)
         return;
+    ledger_note_none(client, event);
     if (event->op == OP_EXTEND && client->is_extending)
         extend_returned(ledger, event);
     /* Who is told that it could not extend what is not its own knows that it has lost it. */
     if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE)
         hold_end(ledger, event, event->client);
     if ((event->op == OP_ACQUIRE || event->op == OP_RELEASE) && event->result != RESULT_GRANTED)
-        leave(ledger, event);
+        ledger_leave(ledger, event);
 }
 
 /* A dead process holds nothing, and who comes back is another one. */

@@ -153,6 +153,22 @@ static void overwritten(struct context *context)
     ledger_grant_begin(context, false);
 }
 
+/* A release has removed a lock of its client's, of whatever attempt. Of what a copy removes nobody
+ * is told. */
+static void given_back(const struct context *context)
+{
+    const struct event *event = context->event;
+    const struct grant *grant = &context->key->grant;
+    struct ledger_client *client = &context->ledger->clients[event->client];
+    if (event->op != OP_RELEASE || client->attempt != event->attempt ||
+        event->index < client->release_index || grant->index == NO_INDEX ||
+        grant->client != event->client || grant->ending != ENDING_DELETED ||
+        grant->by.index != event->index || grant->by.repeat == REPEAT_COPIED)
+        return;
+    client->own_keys[event->server] = *grant;
+    client->release_gave |= 1u << event->server;
+}
+
 static void changed(struct context *context)
 {
     const struct key_effect *effect = &context->effect;
@@ -186,6 +202,7 @@ static void changed(struct context *context)
         break;
     case DID_DELETED:
         ledger_end_by(context, ENDING_DELETED);
+        given_back(context);
         break;
     }
 }
@@ -225,6 +242,7 @@ static void found_unknown(struct context *context)
 {
     const struct event *event = context->event;
     struct ledger_key *key = context->key;
+    context->ledger->has_stranger = true;
     key->is_present = true;
     key->value = context->effect.old_value;
     key->expire_us = key->latest_us = NEVER_US;
@@ -320,7 +338,7 @@ static void see_taken(struct context *context)
     const struct event *event = context->event;
     const struct grant *grant = &context->key->grant;
     struct ledger_client *client = &context->ledger->clients[event->client];
-    struct grant *refuser = &client->refusers[event->server];
+    struct grant *refuser = &client->own_keys[event->server];
     const unsigned server = 1u << event->server;
     bool is_answer = context->effect.did == DID_REFUSED;
     if (grant_is_own(grant, event) && !is_answer)
@@ -349,7 +367,9 @@ static void see_released(const struct context *context)
     client->release_ran |= server;
     if ((key->is_present && !is_anothers) || change_is_any(&context->effect))
         client->release_found |= server;
-    else if (is_anothers)
+    else
+        client->release_missed |= server;
+    if (is_anothers && !change_is_any(&context->effect))
         client->release_met |= server;
 }
 
@@ -380,16 +400,22 @@ static void see(struct context *context)
     client->seen = effect->old_value;
 }
 
-/* An acquire of an attempt that its client has left may enter what it has by another one: then one
- * release is not the last. */
-static void entered_late(const struct context *context)
+/* An acquire may enter what its client has by another attempt: then one release is not the last. Of
+ * one in time its answer says whether its client knows of that (ledger_again.c). */
+static void entered(const struct context *context)
 {
     const struct event *event = context->event;
     struct grant *grant = &context->key->grant;
-    if (event->op == OP_ACQUIRE && event->opaque && grant->client == event->client &&
-        grant->attempt != event->attempt &&
-        context->ledger->clients[event->client].attempt != event->attempt)
-        grant->is_entered |= change_is_any(&context->effect) || context->effect.did == DID_READ;
+    struct ledger_client *client = &context->ledger->clients[event->client];
+    const bool is_it = change_is_any(&context->effect) || context->effect.did == DID_READ;
+    if (event->op != OP_ACQUIRE || !event->opaque || !context->key->is_present ||
+        grant->ending != ENDING_NONE || grant->client != event->client ||
+        grant->attempt == event->attempt || !is_it)
+        return;
+    if (client->attempt == event->attempt)
+        client->entered |= 1u << event->server;
+    else
+        grant->is_entered = true;
 }
 
 void ledger_apply(struct ledger *ledger, const struct execution *execution)
@@ -397,7 +423,7 @@ void ledger_apply(struct ledger *ledger, const struct execution *execution)
     struct context context = context_of(ledger, execution);
     reconcile(&context);
     see(&context);
-    entered_late(&context);
+    entered(&context);
     changed(&context);
 }
 

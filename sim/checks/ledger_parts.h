@@ -1,5 +1,6 @@
 /* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
- * ledger_key.c, ledger_wait.c, ledger_fault.c, ledger_again.c. Nobody else includes it. */
+ * ledger_key.c, ledger_wait.c, ledger_fault.c, ledger_again.c, ledger_left.c. Nobody else includes
+ * it. */
 #ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
 #define PICKLOCK_CHECKS_LEDGER_PARTS_H
 
@@ -24,11 +25,17 @@ void ledger_look(struct ledger *ledger, const struct execution *execution);
 void ledger_execute(struct ledger *ledger, const struct execution *execution);
 /* Was it the client's last command that was repeated, in that attempt? */
 bool ledger_is_repeated(const struct ledger_client *client, const struct event *event);
+/* An operation has returned: what its client has at the servers, and believes not to have. */
+void ledger_leave(struct ledger *ledger, const struct event *event);
+/* What it says of whether its client has the lock. */
+void ledger_note_none(struct ledger_client *client, const struct event *event);
+void ledger_release_called(struct ledger_client *client, const struct event *event);
 /* A grant has begun: has it come too late for its attempt? */
 struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
 /* An acquire has returned: a tentative grant stands or falls. */
 void ledger_judge_swap(struct ledger *ledger, const struct event *event);
-/* The same: what an attempt before had is this one's since it gave it a lease anew. */
+/* The same: what an attempt before had is this one's since it gave it a lease anew; or was entered
+ * once more. */
 void ledger_judge_again(struct ledger *ledger, const struct event *event);
 /* A key ends: so does what an acquire that is not answered yet has made of it. */
 void ledger_end_again(struct ledger *ledger, int lock, int server);

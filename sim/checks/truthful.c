@@ -1,6 +1,7 @@
 /* truthful.c - "refused" means that somebody else held it; "not mine" means that it was not mine;
  * "granted" that a server granted it, "extended", of a foreign lock, that one extended it, and
- * "released", of who was refused it or never had it, that there was something of its to release.
+ * "released", of who had been told that it has it not, or never had it, that there was something
+ * of its to release.
  *
  * Refused by a key that it has left behind itself, nobody else held the lock. That is as much the
  * scheme's fault as it is that the key is still there: behind a lost message it is nobody's, since
@@ -70,20 +71,43 @@ static const struct grant *grant_asked(const struct ledger *ledger, const struct
     return is_later ? &client->grants[server] : grant;
 }
 
-/* A server whose answer "refused", or "not mine", was not so for this attempt. */
-static bool is_mine(const struct ledger *ledger, const struct event *event, int server,
-                    const struct grant *grant)
+/* This release has removed a lock of its client's. Where an earlier one of its attempt was not
+ * answered, that may have, and this one have found none. */
+static bool has_removed(const struct ledger_client *client, const struct event *event, int server)
 {
-    const struct ledger_key *key = &ledger->locks[ledger->clients[event->client].lock].keys[server];
-    if (grant->index == NO_INDEX ||
-        (key->grant.index == grant->index && ledger_may_be_gone(ledger, key, event->time_us)))
-        return false;
-    if (grant->ending == ENDING_NONE)
-        return grant->until_us == NEVER_US || event->time_us + ledger->error_us < grant->until_us;
-    return event->op == OP_RELEASE && grant->ending == ENDING_DELETED &&
-           grant->by.client == event->client && grant->by.attempt == event->attempt &&
-           grant->by.index > ledger->clients[event->client].release_index &&
-           grant->by.repeat != REPEAT_COPIED;
+    const bool may_be_earlier = client->is_release_owed && (client->release_missed >> server & 1);
+    return event->op == OP_RELEASE && (client->release_gave >> server & 1) && !may_be_earlier;
+}
+
+/* The last grant at that server that the answer could be about: of this attempt; or of whatever one
+ * its release has removed, or its renewal has given its lease anew. */
+static const struct grant *grant_meant(const struct ledger *ledger, const struct event *event,
+                                       int server)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct grant *last = &ledger->locks[client->lock].keys[server].grant;
+    if (has_removed(client, event, server))
+        return &client->own_keys[server];
+    if (event->op == OP_EXTEND && client->extended >> server & 1 && last->client == event->client)
+        return last;
+    return grant_asked(ledger, event, server);
+}
+
+/* A server has that, or this release has removed it there: "refused", or "not mine", is not so.
+ * When its time is over its client may say so by its own clock, whatever a server answered before.
+ */
+static bool is_own(const struct ledger *ledger, const struct event *event, int server,
+                   const struct grant *grant)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct ledger_key *key = &ledger->locks[client->lock].keys[server];
+    const bool is_lost = client->lost >> server & 1; /* by the server's own word */
+    const bool is_there =
+        grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
+        (key->grant.index != grant->index || !ledger_may_be_gone(ledger, key, event->time_us));
+    const bool is_over =
+        grant->until_us != NEVER_US && event->time_us + ledger->error_us >= grant->until_us;
+    return (is_there || has_removed(client, event, server)) && !is_lost && !is_over;
 }
 
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
@@ -93,13 +117,12 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
     int kept = 0; /* of the servers that keep this attempt's lock */
     bool was_refused_itself = false;
     for (int s = 0; s < ledger->head->servers; s++) {
-        const struct grant *grant = grant_asked(ledger, event, s);
-        const struct grant *behind = &client->refusers[s];
+        const struct grant *grant = grant_meant(ledger, event, s);
+        const struct grant *behind = &client->own_keys[s];
         bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
-        bool is_lost = client->lost >> s & 1; /* by the server's own word */
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
-        } else if ((is_mine(ledger, event, s, grant) && !is_lost) || refused_itself) {
+        } else if (is_own(ledger, event, s, grant) || refused_itself) {
             untruth.mine++;
             untruth.shown = grant;
             was_refused_itself |= refused_itself;
@@ -207,50 +230,33 @@ static void judge_extended(struct monitor *monitor, const struct event *event)
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
-/* Had it nothing to release? Of who was granted the lock that proves nothing: who just deletes says
- * so when its lease is over, too. */
+/* Had it nothing to release? It had been told so in that attempt; or was not answered, never had
+ * it, and found another client's lock. Of who was granted it, and told nothing since, "released"
+ * proves nothing: who just deletes says so when its lease is over, too. */
 static bool had_nothing(const struct ledger_client *client)
 {
-    return client->acquired == RESULT_REFUSED ||
+    return (client->had_none.told != RESULT_NONE && !client->has_entered) ||
            (client->acquired != RESULT_GRANTED && client->owned_index == NO_INDEX &&
             client->release_met);
 }
 
-/* "Released", to who was refused the lock, or never had it by an acquire without an answer, by a
- * release that found nothing of its client's. */
+/* "Released", to who had nothing to release, by a release that found nothing of its client's. */
 static void judge_released(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
     const char *name = client_name(ledger, event->client);
     if (event->is_inferred || ledger_untold(ledger) || ledger->quorum > 1 || !had_nothing(client) ||
-        !client->release_ran || client->release_found ||
-        ledger->locks[client->lock].waiting_count > 0 ||
+        client->release_found || ledger->locks[client->lock].waiting_count > 0 ||
         !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
         return;
-    if (client->acquired == RESULT_REFUSED)
-        finding_say(&monitor->finding, "%s was told \"refused\" at %s.", name,
-                    MS(client->acquired_us));
+    if (client->had_none.told != RESULT_NONE)
+        finding_say(&monitor->finding, "%s was told \"%s\" at %s.", name,
+                    result_name(client->had_none.told), MS(client->had_none.time_us));
     finding_say(&monitor->finding,
                 "%s called release at %s, and was told \"released\" at %s. No server had a lock of "
                 "its then, and none was released.",
                 name, MS(client->called_us), MS(event->time_us));
-    finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
-}
-
-/* "Not mine", of a lock whose lease the servers gave anew in this very call, and that lives. */
-static void judge_not_extended(struct monitor *monitor, const struct event *event)
-{
-    const struct ledger *ledger = monitor->ledger;
-    const char *name = client_name(ledger, event->client);
-    if (event->is_inferred || ledger_untold(ledger) ||
-        !ledger_has_extended(ledger, event->client) ||
-        !ledger_is_owner(ledger, event->client, event->time_us) ||
-        !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
-        return;
-    finding_say(&monitor->finding, "%s asked for its lease anew at %s, and was given it.", name,
-                MS(ledger->clients[event->client].called_us));
-    finding_say(&monitor->finding, "%s was told \"not mine\" at %s.", name, MS(event->time_us));
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
@@ -266,11 +272,8 @@ static void event(struct monitor *monitor, const struct event *event)
     if (event->kind == EVENT_RETURN && event->op == OP_EXTEND && event->result == RESULT_DONE &&
         event->attempt == ledger->clients[event->client].attempt)
         judge_extended(monitor, event);
-    if (event->kind == EVENT_RETURN && event->op == OP_EXTEND && event->result == RESULT_NOT_MINE &&
-        event->attempt == ledger->clients[event->client].attempt)
-        judge_not_extended(monitor, event);
     bool is_refused = event->op == OP_ACQUIRE && event->result == RESULT_REFUSED;
-    bool is_not_mine = event->op == OP_RELEASE && event->result == RESULT_NOT_MINE;
+    bool is_not_mine = event->op != OP_ACQUIRE && event->result == RESULT_NOT_MINE;
     if (event->kind != EVENT_RETURN || (!is_refused && !is_not_mine) || event->is_inferred ||
         event->attempt != ledger->clients[event->client].attempt)
         return;

@@ -1,0 +1,109 @@
+/* ledger_left.c - see ledger.h: what a client has at the servers, and believes not to have; and
+ * what it was told of that. */
+#include "checks/ledger_parts.h"
+
+/* Of a foreign library nobody knows what befell its messages; but an acquire that was cancelled is
+ * one of a run in which that is known. Late is what takes a lease. */
+static bool is_smooth(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return (ledger->scheme || client->cancelled_us != NEVER_US) && !client->is_struck &&
+           event->time_us - client->called_us < ledger->lease_us;
+}
+
+bool ledger_may_be_gone(const struct ledger *ledger, const struct ledger_key *key, int64_t time_us)
+{
+    return key->expire_us != NEVER_US && time_us + ledger->error_us >= key->expire_us;
+}
+
+bool ledger_came_behind(const struct ledger_client *client, enum operation op, int server,
+                        const struct grant *grant)
+{
+    const int64_t index = grant->is_restored ? grant->restored_index : grant->index;
+    return op == OP_RELEASE ? index > client->release_index : client->refused >> server & 1;
+}
+
+/* It has entered the lock more often than it has released it. A release without an answer may be
+ * one of those, or not. */
+static bool has_it_yet(struct grant *grant, const struct event *event)
+{
+    if (event->op != OP_RELEASE || event->result == RESULT_NOT_MINE || grant->entries == 0)
+        return false;
+    grant->entries -= event->result == RESULT_RELEASED;
+    return true;
+}
+
+void ledger_leave(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct ledger_key *key = &ledger->locks[client->lock].keys[s];
+        struct grant *grant = &key->grant;
+        if (grant->ending != ENDING_NONE || !grant_is_of(grant, event->client, event->attempt) ||
+            ledger_may_be_gone(ledger, key, event->time_us) || has_it_yet(grant, event))
+            continue;
+        grant->left =
+            (struct left){.is_left = true,
+                          .has_come_late = ledger_came_behind(client, event->op, s, grant),
+                          .op = event->op,
+                          .result = event->result,
+                          .since_us = event->time_us,
+                          .was_smooth = is_smooth(ledger, event),
+                          .cancelled_us = client->cancelled_us};
+    }
+}
+
+/* A request that comes when its attempt is over: when its acquire has failed, or its release is
+ * done. */
+struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock)
+{
+    const struct ledger_client *client = &ledger->clients[grant->client];
+    struct left left = {.is_left = true, .has_come_late = true};
+    if (client->attempt != grant->attempt || client->lock != lock) {
+        left.result = RESULT_FAILED;
+        left.since_us = grant->time_us;
+    } else if (client->is_dead || client->is_acquiring || client->acquired == RESULT_NONE) {
+        left.is_left = false;
+    } else if (client->acquired != RESULT_GRANTED) {
+        left.result = client->acquired;
+        left.since_us = client->acquired_us;
+    } else {
+        left.is_left = client->released != RESULT_NONE;
+        left.op = OP_RELEASE;
+        left.result = client->released;
+        left.since_us = client->released_us;
+    }
+    return left;
+}
+
+void ledger_note_none(struct ledger_client *client, const struct event *event)
+{
+    if (event->op == OP_ACCESS)
+        return;
+    switch (event->result) {
+    case RESULT_REFUSED:
+    case RESULT_RELEASED:
+    case RESULT_NOT_MINE:
+        client->none = (struct told_none){.told = event->result, .time_us = event->time_us};
+        break;
+    case RESULT_GRANTED:
+    case RESULT_DONE:
+        client->none.told = RESULT_NONE;
+        break;
+    default:
+        break;
+    }
+}
+
+void ledger_release_called(struct ledger_client *client, const struct event *event)
+{
+    const bool was_answered = client->released == RESULT_RELEASED ||
+                              client->released == RESULT_NOT_MINE ||
+                              client->released == RESULT_UNSUPPORTED;
+    client->is_release_owed |= client->release_index > client->call_index && !was_answered;
+    client->is_releasing = true;
+    client->release_index = event->index;
+    client->release_ran = client->release_found = client->release_met = 0;
+    client->release_gave = client->release_missed = 0;
+    client->had_none = client->none;
+}
