@@ -22,8 +22,10 @@ struct seen {
 
 struct coverage {
     const struct ledger *ledger;
-    bool has_heard;   /* the history tells of replies that were heard */
-    bool is_granted;  /* somebody was */
+    bool has_heard;  /* the history tells of replies that were heard */
+    bool is_granted; /* somebody was */
+    bool has_calls;
+    bool is_silent;   /* no server is spoken of */
     unsigned servers; /* bit a server: it is spoken of */
     unsigned refuse;  /* bit a server: it refuses connections now */
     struct coverage_client {
@@ -40,6 +42,7 @@ struct coverage *coverage_new(const struct ledger *ledger)
     size_t pairs = (size_t)ledger->head->clients * (size_t)ledger->head->servers;
     struct coverage *made = memory_new(1, sizeof *made + pairs * sizeof *made->seen);
     made->ledger = ledger;
+    made->is_silent = true;
     made->clients = memory_new((size_t)ledger->head->clients, sizeof *made->clients);
     return made;
 }
@@ -172,21 +175,28 @@ static void reach_changes(struct coverage *coverage, const struct event *event)
         seen_of(coverage, i)[event->server].has_refused = true;
 }
 
-static bool is_answer_about_own(const struct event *event)
+/* Who gained nothing did not ask, where it is seen to ask at other times: it may know better. */
+static void answered_about_own(struct coverage *coverage, const struct event *event)
 {
-    return event->kind == EVENT_RETURN && (event->op == OP_RELEASE || event->op == OP_EXTEND) &&
-           result_outcome(event->result) == OUTCOME_OK;
+    if (event->kind != EVENT_RETURN || (event->op != OP_RELEASE && event->op != OP_EXTEND) ||
+        coverage->clients[event->client].has_asked)
+        return;
+    if (result_outcome(event->result) == OUTCOME_OK)
+        miss(coverage, event, "nobody saw what it asked a server");
+    else if (event->result == RESULT_NOT_MINE)
+        note_unasked(coverage, event, "nobody saw what it asked a server");
 }
 
 void coverage_event(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
+    coverage->is_silent &= event->server < 0;
     if (event->kind == EVENT_FAULT && event->server >= 0)
         reach_changes(coverage, event);
     if (event->client < 0)
         return;
-    if (is_answer_about_own(event) && !coverage->clients[event->client].has_asked)
-        miss(coverage, event, "nobody saw what it asked a server");
+    answered_about_own(coverage, event);
+    coverage->has_calls |= event->kind == EVENT_CALL;
     if (event->attempt != ledger->clients[event->client].attempt)
         return;
     struct seen *seen = seen_of(coverage, event->client);
@@ -220,6 +230,8 @@ const char *coverage_gap(const struct coverage *coverage)
     for (int i = 0; i < ledger->head->clients; i++)
         if (coverage->clients[i].unasked && !coverage->clients[i].has_asked)
             return coverage->clients[i].unasked;
+    if (coverage->has_calls && coverage->is_silent)
+        return "somebody called, and no server is spoken of";
     if (ledger->quorum > 1 && coverage->is_granted && coverage->servers != all)
         return "one of the servers is never spoken of, and nobody saw what it did";
     return NULL;

@@ -2,13 +2,13 @@
  * calls and returns can.
  *
  * Missing is: a grant of which its client was seen to ask nobody for it; a client of which nothing
- * was seen but that its acquires gained nothing (else it did not ask: it may know better); a grant
- * of which no server was seen to execute anything; a reply that was heard and that no server was
- * seen to give; a grant for which its client
- * took the lock's key away, since then the key says nothing of who has it; of a quorum, a server
- * that is never spoken of. A foreign history may have been recorded at the clients only, at some of
- * them, or have lost a line. Never: what a scheme should have done; one that answers by guess has
- * sent something, or is judged by its answers alone. */
+ * was seen but that its operations gained nothing (else it did not ask: it may know better); a
+ * grant of which no server was seen to execute anything; a reply that was heard and that no server
+ * was seen to give; a grant for which its client took the lock's key away, since then the key says
+ * nothing of who has it; every server, where somebody called and none is spoken of; of a quorum,
+ * one. A foreign history may have been recorded at the clients only, at some of them, or have lost
+ * a line. Never: what a scheme should have done; one that answers by guess has sent something, or
+ * is judged by its answers alone. */
 #ifndef PICKLOCK_CHECKS_COVERAGE_H
 #define PICKLOCK_CHECKS_COVERAGE_H
 

@@ -235,6 +235,30 @@ static void what_nobody_saw_explained_is_unknown(void **state)
     }
 }
 
+/* Of a client of whom no server is spoken nothing holds: it may know better, or not have been seen.
+ */
+static void who_asked_nobody_is_not_taken_at_its_word(void **state)
+{
+    static const struct {
+        enum verdict verdict;
+        const char *story;
+    } rows[] = {
+        {VERDICT_UNKNOWN, "B acquire; B release; B not-mine"},
+        {VERDICT_UNKNOWN, "B acquire; B failed; B extend; B not-mine"},
+        {VERDICT_UNKNOWN, HELD "C acquire; C release; C not-mine"},
+        {VERDICT_UNKNOWN, "A acquire; B acquire"},
+        {VERDICT_HOLDS, HELD "B release; B not-mine"},
+        {VERDICT_HOLDS, HELD "C acquire"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct story *story = played(&(struct untrue_row){.story = rows[i].story});
+        if (story->findings[PROPERTY_TRUTHFUL].verdict != rows[i].verdict)
+            fail_msg("%s", rows[i].story);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(released_is_untrue_of_who_had_been_told_so),
         cmocka_unit_test(what_was_entered_again_is_left_by_its_last_release),
         cmocka_unit_test(what_nobody_saw_explained_is_unknown),
+        cmocka_unit_test(who_asked_nobody_is_not_taken_at_its_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
