@@ -156,7 +156,7 @@ EDN = [
     ("[] {}", "1:4", "something stands behind the end"),
     ("[" + EDN_CALL, "2:1", "the file ends within its list: it was cut off"),
     ("".join(edn(f":value [{key} nil]").replace("process 0", f"process {key}") for key in range(10002)), "1000", "more than 10000"),
-    ("".join(edn("").replace("process 0", f"process {key}") for key in range(10002)), "10001:1", "more than 10000 processes at once"),
+    ("".join(edn("").replace("process 0", f"process {key}") for key in range(10002)), "10001:1", "more than 10000 processes at once, counted at each lock"),
     (EDN_CALL + "{:type :info :f :acquire :process 0 :time 6000}\n" + EDN_CALL.replace("5000", "7000"), "3:1", "process 0 has ended in :info, and is not heard of again"),
     (EDN_CALL + EDN_CALL, "2:1", "process 0 begins an operation within another one"),
     (EDN_OK, "1:1", "process 0 ends an operation that it has not begun"),

@@ -267,3 +267,18 @@ def test_a_place_that_is_taken_over_keeps_no_name(picklock, tmp_path):
     assert ran.status == 1 and "process 199 was granted the lock with fencing token 200, told at 797.0 ms." in out and "process 200 was granted it later, with 7" in out, ran
     trace = picklock("convert", tmp_path / "a.json", "--format", "jepsen-json", "--model", "mutex", "--to", "perfetto").out
     assert all(f'"name": "process {p}"' in trace for p in range(201)), trace[:500]
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_many_processes_at_many_locks(picklock, tmp_path, is_right):
+    """More pairs than there are places: whoever has had his answers, and has no lock, needs none."""
+    path, ops = tmp_path / "a.edn", []
+    for lock in range(1001):
+        for process in range(11):
+            ops += [(process, kind, f, lock) for f in ("acquire", "release") for kind in ("invoke", "ok")]
+    ops += [(process, kind, "acquire", 3) for process in (0, 1)[:1 if is_right else 2] for kind in ("invoke", "ok")]
+    path.write_text("".join(f"{{:process {process} :type :{kind} :f :{f} :value [{lock} nil] :time {time}000}}\n"
+                            for time, (process, kind, f, lock) in enumerate(ops)))
+    status, found = judge(picklock, path, "--refusals", "--model", "owner-mutex")
+    assert status == (2 if is_right else 1) and ("violated" in {verdict for verdict, _ in found.values()}) != is_right, found
+    assert picklock("convert", path, "--format", "jepsen-edn", "--to", "knossos", "--out", tmp_path / "b.edn").status == 0

@@ -38,6 +38,7 @@ struct jepsen_reader {
     struct jepsen_client *clients;
     int clients_count, clients_size;
     int *left, left_count; /* places of clients that are over */
+    int turn;              /* whose place is given up next, where all are taken */
     json_t *places;        /* "PROCESS LOCK": which client */
     struct jepsen_lock {
         char key[JEPSEN_KEY_BYTES];
@@ -92,16 +93,40 @@ static const char *print_place(int64_t process, int lock, char name[PLACE_BYTES]
     return name;
 }
 
+static void leave(struct jepsen_reader *reader, int number)
+{
+    reader->clients[number].process = -1;
+    reader->left[reader->left_count++] = number;
+}
+
+/* Where all places are taken: that of a process which has all its answers there, and was not the
+ * last to be granted the lock. It takes another one when it comes back. */
+static void give_up_idle(struct jepsen_reader *reader)
+{
+    char name[PLACE_BYTES];
+    for (int i = 0; i < reader->clients_count && reader->left_count == 0; i++) {
+        const int number = reader->turn++ % reader->clients_count;
+        const struct jepsen_client *client = &reader->clients[number];
+        if (client->is_over || client->is_open || reader->locks[client->lock].holder == number)
+            continue;
+        json_object_del(reader->places, print_place(client->process, client->lock, name));
+        leave(reader, number);
+    }
+    reader->turn %= reader->clients_count;
+}
+
 /* A place that a process has left, or a new one. */
 static enum fail take_place(struct jepsen_reader *reader, int *place, struct failure *failure)
 {
     /* What is not judged needs no time: everybody keeps his own. */
     const int apart = reader->options.is_judged ? PLACES_APART : CLIENTS_MAX;
+    if (reader->left_count == 0 && reader->clients_count == CLIENTS_MAX)
+        give_up_idle(reader);
     if (reader->left_count > 0 && reader->clients_count >= apart)
         return *place = reader->left[--reader->left_count], FAIL_NONE;
     if (reader->clients_count == CLIENTS_MAX)
         return form_refuse(&reader->form, reader->form.began, failure,
-                           "more than %d processes at once", CLIENTS_MAX);
+                           "more than %d processes at once, counted at each lock", CLIENTS_MAX);
     if (reader->clients_count == reader->clients_size) {
         reader->clients_size = reader->clients_size ? 2 * reader->clients_size : FIRST_SLOTS;
         size_t size = (size_t)reader->clients_size;
@@ -167,12 +192,6 @@ static enum fail find_client(struct jepsen_reader *reader, int64_t process, int 
         name_client(reader, *number);
     json_object_set_new_nocheck(reader->places, name, json_integer(*number));
     return FAIL_NONE;
-}
-
-static void leave(struct jepsen_reader *reader, int number)
-{
-    reader->clients[number].process = -1;
-    reader->left[reader->left_count++] = number;
 }
 
 /* A process that ends so is over, at every lock. Whoever has a lock keeps his place until the next
