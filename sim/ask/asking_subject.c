@@ -207,10 +207,14 @@ static enum fail take_history(struct asking *asking, const struct remembered_ste
 }
 
 static void take_time(const struct asking *asking, const struct remembered_step *told,
-                      struct client_state *client_state)
+                      enum happening happening, struct client_state *client_state)
 {
     const int64_t up_us = told->timer_us == TIME_NEVER ? 0 : told->timer_us + asking->tick_us - 1;
     client_state_set_timer(client_state, up_us ? up_us / asking->tick_us : NO_TIME);
+    if (happening == HAPPENS_CUT || happening == HAPPENS_RESET)
+        client_state->connects = true;
+    else if (happening == HAPPENS_TIMER)
+        client_state->connects = false;
     if (!told->counts)
         return;
     client_state->fields[FIELD_MOMENT] = EPOCH_US;
@@ -282,7 +286,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
         take_messages(asking, &told, client_state, step))
         return FAIL_UNKNOWN;
     take_end(&told, client_state, step);
-    take_time(asking, &told, client_state);
+    take_time(asking, &told, (enum happening)edge.happening, client_state);
     if (take_history(asking, &told, client_state, &class_of))
         return FAIL_UNKNOWN;
     return forget_history(asking, &told, class_of.node, step, client_state);
@@ -323,7 +327,7 @@ static void lose(struct subject *subject, const struct config *config,
                           asking_is_moved_by_cut(asking, &edge, &told) &&
                           !asking_check_cut(asking, &edge, &told, &asking->failure);
     if (is_moved) {
-        take_time(asking, &told, client_state);
+        take_time(asking, &told, HAPPENS_CUT, client_state);
         (void)take_history(asking, &told, client_state, &class_of);
     } else {
         client_state->fields[FIELD_ORDER] = order;

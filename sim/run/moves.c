@@ -45,7 +45,7 @@ struct move_listing {
     struct move *moves;
     int count;
     int64_t now_us, next_us; /* when the next timer of anybody who is not stalled is due */
-    bool is_any_due, has_late;
+    bool is_any_due, is_section_due, has_late;
     /* Of the client in hand. */
     int client;
     struct client_view view;
@@ -69,6 +69,13 @@ static void add_due(struct move_listing *list, enum choice_kind kind, int client
 {
     add(list, kind, client, server)->is_due = true;
     list->is_any_due = true;
+}
+
+/* Of a critical section: see list_time(). */
+static void add_section(struct move_listing *list, enum choice_kind kind)
+{
+    add(list, kind, list->client, -1)->is_due = true;
+    list->is_section_due = true;
 }
 
 static bool is_affordable(const struct move_listing *list, enum fault fault)
@@ -118,12 +125,12 @@ static void list_holder(struct move_listing *list)
     if (list->view.is_accessing || find_pause(list->state, FAULT_SLOW_WORK, list->client, -1))
         return;
     if (list->state->bounds.has_extends && !list->state->has_extended[list->client])
-        add_due(list, CHOICE_EXTEND, list->client, -1);
+        add_section(list, CHOICE_EXTEND);
     if (access != CHOICE_COUNT) {
-        add_due(list, access, list->client, -1);
+        add_section(list, access);
         return;
     }
-    add_due(list, CHOICE_RELEASE, list->client, -1);
+    add_section(list, CHOICE_RELEASE);
     add_pause(list, FAULT_SLOW_WORK, &release);
 }
 
@@ -405,6 +412,8 @@ static bool is_any_silent(const struct moves_state *state)
     return is_any;
 }
 
+/* Where connections broke, a section may last until the next timer rings: clients may wait for one
+ * before they connect anew. */
 static void list_time(struct move_listing *list)
 {
     const bool is_wanted = list->state->pauses_count > 0 || list->has_late ||
@@ -412,7 +421,10 @@ static void list_time(struct move_listing *list)
     int64_t amount_us = moves_tick_us(list->state->run);
     if (list->is_any_due || !is_wanted || !may_pass(list->state))
         return;
-    if (list->next_us < INT64_MAX && list->next_us - list->now_us < amount_us)
+    const bool is_timer = list->next_us < INT64_MAX && list->next_us - list->now_us < amount_us;
+    if (list->is_section_due && !(list->state->is_broken && is_timer))
+        return;
+    if (is_timer)
         amount_us = list->next_us - list->now_us;
     add(list, CHOICE_TIME, -1, -1)->choice.amount_us = amount_us;
 }

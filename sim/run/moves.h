@@ -2,9 +2,10 @@
  * that run schedules.
  *
  * The rules are the explorer's: without a fault the world is prompt, so time passes only when
- * nothing is due. A fault that makes somebody slow is a pause: the message, the critical section or
- * the whole client stands still from then on, until some time has passed. Pauses are
- * in no schedule: there they show as time that passes before a choice. Pure. */
+ * nothing is due; behind a fault that breaks connections it also passes within a critical section,
+ * until a timer rings. A fault that makes somebody slow is a pause: the message, the critical
+ * section or the whole client stands still from then on, until some time has passed. Pauses are in
+ * no schedule: there they show as time that passes before a choice. Pure. */
 #ifndef PICKLOCK_RUN_MOVES_H
 #define PICKLOCK_RUN_MOVES_H
 
@@ -50,6 +51,8 @@ struct moves_state {
     int pauses_count;
     enum server_reach reach[SERVERS_MAX];
     bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX], has_saved[SERVERS_MAX];
+    /* Connections were, since time has passed last. */
+    bool is_broken;
     bool has_nothing[FAULT_COUNT]; /* to strike by that fault, until something else happens */
     int refused[ACTORS_MAX];
     int accesses[ACTORS_MAX];      /* that its section has begun; many: one failed */

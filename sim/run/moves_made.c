@@ -85,6 +85,11 @@ enum fail moves_make(struct moves_state *state, struct world *world, const struc
     if (fail)
         return fail;
     memset(state->has_nothing, 0, sizeof state->has_nothing);
+    const enum fault fault = choice_fault(choice->kind);
+    if (choice->kind == CHOICE_TIME)
+        state->is_broken = false;
+    else if (fault != FAULT_NONE && fault_breaks(fault) == FAULT_BREAKS_ALL)
+        state->is_broken = true;
     state->times += choice->kind == CHOICE_TIME;
     state->ticks += choice->kind == CHOICE_TIME && choice->amount_us == moves_tick_us(state->run);
     note_server(state, choice);

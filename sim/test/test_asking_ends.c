@@ -1,18 +1,19 @@
 /* Tests of what follows an attempt (ask/asking_ends.c): a worker whose timer runs on behind one
  * (trailing_worker.py) comes to what it comes to where nothing is taken for the same; and what was
- * taken for the same and is not is found out. */
+ * taken for the same and is not is found out. And a timer by which a worker (keeping_worker.py)
+ * connects anew. */
 #include "base/random.h"
 
 #include "test/asked_worker.h"
 
 /* What came of it with these bounds. */
-static struct asking_figures asked_outcome(const char *as, bool merges,
-                                           const struct explore_options *own,
-                                           struct explore_outcome *outcome)
+static struct asking_figures outcome_of(const char *program, const char *as, bool merges,
+                                        const struct explore_options *own,
+                                        struct explore_outcome *outcome)
 {
     struct worker_asked asked;
     struct explore_options options;
-    ask_as(&asked, "trailing_worker", as, 1, merges, 0);
+    ask_as(&asked, program, as, 1, merges, 0);
     search(&asked, own, &options, outcome);
     if (!asking_failure(asked.asking)->code)
         assert_true(asking_audit(asked.asking, 5, 0));
@@ -22,6 +23,13 @@ static struct asking_figures asked_outcome(const char *as, bool merges,
     const struct asking_figures figures = asking_figures(asked.asking);
     asking_free(asked.asking);
     return figures;
+}
+
+static struct asking_figures asked_outcome(const char *as, bool merges,
+                                           const struct explore_options *own,
+                                           struct explore_outcome *outcome)
+{
+    return outcome_of("trailing_worker", as, merges, own, outcome);
 }
 
 static struct explore_options bounds_of(int fault)
@@ -98,6 +106,40 @@ static void who_is_refused_tries_again_without_an_attempt_left(void **state)
         fail_msg("\"%s\"", failure.text);
 }
 
+/* Where its verdicts differ from those of the scheme that it is, and the most further steps of a
+ * witness. */
+static int differs_from_scheme(int fault, int *further)
+{
+    struct explore_outcome asked, modelled;
+    struct explore_options options = bounds_of(fault);
+    int differ = 0;
+    (void)outcome_of("keeping_worker", "", true, &options, &asked);
+    options.section = SECTION_NOTHING;
+    run(&options, &modelled);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        const struct explore_finding *a = &asked.findings[i], *b = &modelled.findings[i];
+        const int more = a->events - b->events;
+        differ += a->verdict != b->verdict || a->faults != b->faults;
+        *further = a->verdict == VERDICT_VIOLATED && more > *further ? more : *further;
+    }
+    explore_outcome_free(&asked);
+    explore_outcome_free(&modelled);
+    return differ;
+}
+
+/* Whoever waits for a timer before it connects anew meets who holds the lock still: it costs the
+ * time that passes, a step. */
+static void who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to(void **state)
+{
+    static const int faults[] = {FAULT_RESTART, FAULT_CLIENT_KILL};
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        int further = 0;
+        assert_int_equal(differs_from_scheme(faults[i], &further), 0);
+        assert_in_range(further, 0, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +148,7 @@ int main(void)
         cmocka_unit_test(whatever_it_minds_it_comes_to_the_same),
         cmocka_unit_test(what_only_another_way_shows_is_found_out),
         cmocka_unit_test(who_is_refused_tries_again_without_an_attempt_left),
+        cmocka_unit_test(who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

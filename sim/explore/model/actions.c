@@ -168,12 +168,20 @@ static void list_acquire(struct action_list *list)
     action->did = steps(after, list->config, &impulse);
 }
 
+/* A fault has broken connections, and clients wait for a timer before they connect anew: so long a
+ * section may last, within its lease. Else nobody who waits so would ever meet with who holds. */
+static bool lasts_as_they_connect(const struct client_state *client_state)
+{
+    return client_state->connects && client_state->call_left > LEASE_OVER + 1;
+}
+
 /* Its critical section. One that is under way while a server is out of reach may last as long as
  * that: else only holds that are shorter than a tick would ever meet with it. */
 static bool goes_on_at_once(const struct client_state *client_state)
 {
     return !(client_state->flags & (CLIENT_STALLED | CLIENT_SLOW)) &&
-           !(client_state->silent | client_state->refusing | client_state->holding);
+           !(client_state->silent | client_state->refusing | client_state->holding) &&
+           !lasts_as_they_connect(client_state);
 }
 
 /* Mirrors choose_access() of world/core_clients.c. */

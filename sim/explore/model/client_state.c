@@ -252,6 +252,8 @@ void client_state_settle(struct client_state *client_state, const struct config 
                sizeof client_state->fields - sizeof client_state->fields[0]);
     if (client_state_is_over(client_state))
         settle_over(client_state, config, call_left, seen);
+    if (client_state->wake == NO_TIME)
+        client_state->connects = 0;
     settle_clock(client_state, config);
 }
 

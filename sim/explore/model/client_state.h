@@ -109,7 +109,8 @@ struct client_state {
     uint8_t extended_left; /* call_left, once it is told so; 0: nothing counts yet */
     uint8_t
         wake_half; /* the timer is due half a tick before that, or more; kept where clocks drift */
-    int32_t token; /* of the attempt, position POSITION_SELF; 0: no attempt */
+    uint8_t connects; /* a connection of its broke, and until its timer rings it may have none */
+    int32_t token;    /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
     int32_t seen;    /* the stamp that its GET was answered with, while it acquires; 0: none. Ghost
