@@ -5,15 +5,6 @@
 
 #include <stdlib.h>
 
-static void note(struct process_times *times, int64_t process, int64_t at)
-{
-    if (times->count == times->size) {
-        times->size = times->size ? 2 * times->size : 64;
-        times->rows = memory_resize(times->rows, (size_t)times->size, sizeof *times->rows);
-    }
-    times->rows[times->count++] = (struct process_time){.process = process, .at = at};
-}
-
 static int compare(const void *one, const void *other)
 {
     const struct process_time *a = one, *b = other;
@@ -35,6 +26,20 @@ static void sort(struct process_times *times)
             times->rows[kept++] = times->rows[i];
     times->count = kept;
     times->is_sorted = true;
+}
+
+/* A process is noted at each lock that it comes to: before the list grows, each is kept once. */
+static void note(struct process_times *times, int64_t process, int64_t at)
+{
+    if (times->count == times->size) {
+        sort(times);
+        if (times->count >= times->size / 2) {
+            times->size = times->size ? 2 * times->size : 64;
+            times->rows = memory_resize(times->rows, (size_t)times->size, sizeof *times->rows);
+        }
+    }
+    times->rows[times->count++] = (struct process_time){.process = process, .at = at};
+    times->is_sorted = false;
 }
 
 /* When; -1: never. */
