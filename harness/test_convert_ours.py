@@ -41,6 +41,8 @@ REFUSED = "0 0 a1>, 1 1 a1>, 2 1 a1=refused, 3 0 a1={}, 5 1 a2>, 6 1 a2=granted"
     (ASKED + "13 0 r2>, 14 0 r2=not-mine, 20 1 a1>, 21 1 a1=granted", 0, False),
     (ASKED + "20 1 a1>, 21 1 a1=granted", 0, True),  # he has it still
     (ASKED + "20 0 r1>, 21 0 r1=released, 23 0 r2>, 24 0 r2=not-mine, " + NEXT, 0, False),
+    (HELD + "9 0 e1>, 10 0 e1=failed, 15000 0 r1>, 15001 0 r1=not-mine, " + NEXT, 10000, False),  # he goes on as another process
+    (HELD + "9 0 a2>, 10 0 a2=failed, 15000 0 e1>, 15001 0 e1=not-mine, " + NEXT, 10000, False),
     (HELD + "50 0 exit, " + NEXT, 10000, False),
     (HELD + "50 0 crash, " + NEXT, 10000, False),
     (HELD + "50 0 e1>, 60 0 crash, " + NEXT, 10000, False),

@@ -98,6 +98,12 @@ bool export_is_of_another(const struct export_client *client)
     return client->op != OP_ACQUIRE && client->owner != 0 && client->attempt != client->owner;
 }
 
+void export_retire(struct export_client *client)
+{
+    client->retired++;
+    client->owner = client->is_holding ? EXPORT_NO_ATTEMPT : 0;
+}
+
 static void called(struct export *export, const struct event *event)
 {
     struct export_client *client = &export->clients[event->client];
@@ -125,7 +131,7 @@ static void pass_on(struct export_client *client, enum result result)
     if (client->op == OP_ACQUIRE && result == RESULT_GRANTED)
         client->owner = client->attempt;
     else if (result_outcome(result) == OUTCOME_INFO)
-        client->owner = 0;
+        export_retire(client);
     else if (client->op == OP_RELEASE && client->attempt == client->owner &&
              result != RESULT_UNSUPPORTED)
         client->owner = 0;
@@ -141,7 +147,6 @@ static void answered(struct export *export, const struct event *event)
     client->drawn_us = event->time_us;
     if (event->op == OP_ACCESS)
         return;
-    client->retired += outcome == OUTCOME_INFO;
     pass_on(client, event->result);
     if (event->op == OP_RELEASE && is_ok && export->head->anybody_releases && !client->was_holding)
         end_others(export, event->client);
@@ -163,10 +168,8 @@ static void give_up(struct export *export, const struct export_rules *rules, int
         rules->open(export, number);
     client->is_open = false;
     client->drawn_us = export->last_us;
-    if (client->op == OP_ACCESS)
-        return;
-    client->retired++;
-    client->owner = 0;
+    if (client->op != OP_ACCESS)
+        export_retire(client);
 }
 
 /* The client's process has ended: at each lock. */

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+enum { EXPORT_NO_ATTEMPT = -1 };
+
 /* A client's operation under way at a lock, and what it holds there. */
 struct export_client {
     struct export_client *next; /* the same client at another lock; NULL: at no more */
@@ -18,7 +20,8 @@ struct export_client {
     bool is_named;    /* the format has said who that is */
     enum operation op;
     int lock, attempt;
-    int owner; /* attempt that was granted it and has not given it back; 0: none */
+    int owner; /* attempt that was granted it and has not given it back; 0: none; EXPORT_NO_ATTEMPT:
+                  one whose process has had no answer since, and which holds it all the same */
     int64_t call_us, held_us;
     int64_t drawn_us;           /* until then its time is told */
     int64_t lease_end_us;       /* of what it holds */
@@ -70,6 +73,9 @@ void export_finish(struct export *export, const struct export_rules *rules);
 /* Has an operation of an attempt that is not the one by which its client has the lock been
  * answered? Where clients are told by their processes alone, that is none of theirs. */
 bool export_is_of_another(const struct export_client *client);
+
+/* Its operation has no answer: its process is over. What it holds it holds. */
+void export_retire(struct export_client *client);
 
 /* Looks at that client at that lock; false: it has not come there. */
 bool export_look_at(struct export *export, int client, int lock);

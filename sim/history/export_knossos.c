@@ -61,8 +61,7 @@ static void answer(struct export *export, const struct event *event)
     const bool is_ours = export->process < 0;
     if (is_ours && result_outcome(event->result) != OUTCOME_INFO && export_is_of_another(who)) {
         put(export, event->client, event->op, event->lock, "info", NULL);
-        who->retired++;
-        who->owner = 0;
+        export_retire(who);
         return;
     }
     put(export, event->client, event->op, event->lock, types[result_outcome(event->result)], event);
