@@ -104,7 +104,8 @@ static void assert_rows(enum property property, const struct untrue_row *rows, s
 
 #define ASSERT_ROWS(property, rows) assert_rows((property), (rows), sizeof(rows) / sizeof *(rows))
 
-#define HELD "A acquire; A+created; A granted; B acquire; B+by-A; B refused; "
+#define AGAIN "A acquire; A+created; A granted; A release; "
+#define HELD  "A acquire; A+created; A granted; B acquire; B+by-A; B refused; "
 
 /* Its release removed its own lock, by whatever attempt it has that. */
 static void not_mine_is_untrue_of_what_this_release_removed(void **state)
@@ -186,9 +187,23 @@ static void released_is_untrue_of_who_had_been_told_so(void **state)
         {true, CAUSE_NONE,
          HELD "A acquire; A+read; A granted; A release; A+read; A released; A release; A+deleted; "
               "A released"},
+        /* entered twice, it has it yet behind one release, until its lease is over */
+        {false, CAUSE_NONE,
+         HELD "A acquire; A+lengthened; A granted; A release; A+read; A released; @400; A release; "
+              "A+none; A released"},
+        /* the next attempt was not entered again, and owes no release */
+        {true, CAUSE_UNTRUE_ANSWER,
+         HELD "A acquire; A+read; A granted; A release; A+deleted; A released; " AGAIN
+              "A+deleted; A released; A release; A+none; A released"},
+        {true, CAUSE_UNTRUE_ANSWER,
+         HELD "A release; A failed; A release; A+deleted; A released; " AGAIN
+              "A+deleted; A+none; A not-mine"},
     };
     (void)state;
     ASSERT_ROWS(PROPERTY_TRUTHFUL, rows);
+    struct story *story = played(&rows[0]);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "A was told \"released\" at 0.8 ms.");
+    story_free(story);
 }
 
 /* Entered twice, it takes two releases: behind one A knows that it has it. */
