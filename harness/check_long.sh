@@ -41,6 +41,7 @@ done
 part "libFuzzer"        make libfuzzer FUZZ_SECONDS=300
 part "EDN in Clojure"   env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_convert.py -k clojure
 part "mutations"        make mutations
+part "ten minutes" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness harness/test_history_pieces.py -k ten_minutes
 part "10 000 clients"   harness/many_clients.sh "${BUILD:-build}/picklock"
 part "falsealarm"       make falsealarm FALSEALARM="--verdicts 2000 --seed $(date +%s)"
 parts_end 0

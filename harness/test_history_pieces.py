@@ -1,7 +1,9 @@
 """Histories in pieces: `stress --history-rotate` writes them, `check` reads them as one, and what is not whole, or another's, is refused."""
 
 import json
+import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -160,3 +162,29 @@ def test_a_piece_that_can_not_be_put_there_fails_the_run(tmp_path):
 def test_rotation_goes_with_a_history():
     refused = run("stress", "--history-rotate", "5")
     assert refused.status == 64 and "--history-rotate goes with --history" in refused.err
+
+
+def resident_kb(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="ten minutes")
+def test_ten_minutes_take_no_more_memory_than_one(tmp_path):
+    """With faults, every event kept, in pieces; and all of them are judged in as little."""
+    ran = subprocess.Popen([PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", "100", "--duration", "10m", "--think", "exponential:200ms",
+                            "--history", "--history-rotate", "20", "--out", tmp_path], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    sizes = []
+    while len(sizes) < 59:
+        time.sleep(10)
+        sizes.append(resident_kb(ran))
+    said = ran.communicate(timeout=300)[0].decode()
+    print(f"resident after 1, 2, 5 and 10 minutes: {sizes[5]}, {sizes[11]}, {sizes[29]}, {sizes[-1]} kB\n{said}")
+    assert ran.returncode == 0, said
+    assert sizes[-1] < 1.02 * sizes[11] + 512
+    first = min((tmp_path / "latest" / "histories").iterdir(), key=lambda path: len(path.name))
+    check = subprocess.Popen([PICKLOCK, "check", first], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    judged_by = check.communicate()[0]
+    most_kb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # of the largest child
+    print(f"all its programs: at most {most_kb} kB\n{judged_by}")
+    assert check.returncode == 0 and most_kb < 100_000
