@@ -108,6 +108,7 @@ def test_wrong_inputs_are_refused(step, tmp_path):
     for given in ({}, {"worker": "a", "scheme": "b"}):
         done = step(**given)
         assert done.returncode == 64 and "::error title=picklock::wants worker or scheme" in done.stdout
+        assert done.outputs == {"status": "64", "folder": ""}
     assert step(scheme="set-nx-px-cad", options="--fualt none").returncode == 64
 
 

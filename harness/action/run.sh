@@ -6,8 +6,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 program=$(command -v picklock || echo "$tree/build/picklock")
 
+# outputs STATUS FOLDER
+outputs() {
+    [ -z "${GITHUB_OUTPUT:-}" ] || printf 'status=%s\nfolder=%s\n' "$1" "$2" >> "$GITHUB_OUTPUT"
+}
+
 refuse() {
     echo "::error title=picklock::$1"
+    outputs 64 ""
     exit 64
 }
 
@@ -65,5 +71,5 @@ else
     echo "::error title=picklock::it ended with $status and has left no results: nothing is annotated"
     [ "$status" != 0 ] || status=2 # what was not run is not known
 fi
-[ -z "${GITHUB_OUTPUT:-}" ] || printf 'status=%s\nfolder=%s\n' "$status" "$folder" >> "$GITHUB_OUTPUT"
+outputs "$status" "$folder"
 exit "$status"
