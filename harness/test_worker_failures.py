@@ -212,15 +212,16 @@ class Worker(Worker):
 
 
 def test_a_worker_that_prints_very_much(picklock, worker):
-    """A GB without a line feed, and no pipe that fills up: it is read while it is written, and cut."""
+    """A GB without a line feed, and no pipe that fills up: it is read while it is written, and cut. A word before anything is run is told, too."""
     ran = once(picklock, worker("""
+print("a greeting")
 class Worker(Worker):
     def release(self):
         for _ in range(1024 if self.settings.name == "A" else 0):
             sys.stderr.write("x" * 1048576)
         return super().release()
 """))
-    assert ran.status == 0 and "A  prints: xxx" in ran.out and max(map(len, ran.out.splitlines())) < 1100, ran.out[-500:]
+    assert ran.status == 0 and "A  prints: xxx" in ran.out and "A  prints: a greeting" in ran.out and max(map(len, ran.out.splitlines())) < 1100, ran.out[-500:]
 
 
 def test_a_worker_that_exits(picklock, worker):

@@ -15,7 +15,7 @@
  * What a method throws is an error: nobody knows whether it has happened. Refused is `return false`, and nothing else.
  * From an ES module: import { createRequire } from 'node:module'; createRequire(import.meta.url)('picklock-worker').
  *
- * Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock. */
+ * Standard output is picklock's alone: once this is loaded, what anybody prints goes to standard error. See docs/WORKERS.md of picklock. */
 
 const fs = require('node:fs');
 
@@ -31,10 +31,13 @@ function say(answer) {
   }
 }
 
-function takeStreams() {
+/* From here on: a library may print while it is loaded, too. */
+function takeOutput() {
   const toErrors = process.stderr.write.bind(process.stderr);
   process.stdout.write = (...values) => toErrors(...values);
 }
+
+takeOutput();
 
 class Settings {
   constructor(request) {
@@ -115,7 +118,6 @@ function run(worker) {
     say({ id: request.id, ...said });
   }
 
-  takeStreams();
   let rest = '';
   process.stdin.setEncoding('utf8');
   process.stdin.on('data', (text) => {

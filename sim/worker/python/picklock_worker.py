@@ -21,7 +21,7 @@ Methods may be `async def`: then all of them run in one event loop, and picklock
 in the class: it may not). One that blocks, and promises "cancels", has a method `cancel`, called from another thread while it acquires.
 What a method raises is an error: nobody knows whether it has happened. Refused is `return False`, and nothing else.
 
-Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
+Standard output is picklock's alone: from the import of this module on, what anybody prints goes to standard error. See docs/WORKERS.md of picklock.
 """
 
 import io
@@ -90,7 +90,6 @@ class Worker:
         _say({"event": "lost"})
 
 
-_out = None
 _CO_COROUTINE = 0x80  # inspect's; its import costs more than all others here
 _writing = threading.Lock()
 
@@ -102,13 +101,20 @@ def _say(answer):
             line = line[os.write(_out, line):]
 
 
-def _take_streams():
-    """The protocol's own descriptors; whoever else writes to standard output writes to standard error, and reads nothing."""
-    global _out
+def _take_output():
+    """The protocol's own descriptor; whoever else writes to standard output writes to standard error: while a library is imported, too."""
     sys.stdout.flush()
-    incoming = os.fdopen(os.dup(0), "rb", buffering=0)
-    _out = os.dup(1)
+    out = os.dup(1)
     os.dup2(2, 1)
+    return out
+
+
+_out = _take_output()
+
+
+def _take_input():
+    """The protocol's own; whoever else reads standard input reads nothing."""
+    incoming = os.fdopen(os.dup(0), "rb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -239,7 +245,7 @@ async def _run_async(asyncio, runner, incoming):
 
 def run(kind):
     """Serves until picklock closes standard input."""
-    incoming = _take_streams()
+    incoming = _take_input()
     faulthandler.register(signal.SIGUSR1)  # where it is, when it does not come to rest
     runner = _Runner(kind)
     methods = (kind.init, kind.acquire, kind.extend, kind.release, kind.close)

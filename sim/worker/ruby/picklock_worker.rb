@@ -18,7 +18,7 @@
 #
 # What a method raises is an error: nobody knows whether it has happened. Refused is `false` (or `nil`), and nothing else.
 #
-# Standard output is picklock's alone: what the library prints goes to standard error. See docs/WORKERS.md of picklock.
+# Standard output is picklock's alone: once this is loaded, what anybody prints goes to standard error. See docs/WORKERS.md of picklock.
 
 require "json"
 
@@ -63,12 +63,17 @@ module PicklockWorker
     @writing.synchronize { @out.syswrite(JSON.generate(answer) << "\n") }
   end
 
-  # The protocol's own descriptors; whoever else writes to standard output writes to standard error, and reads nothing.
-  def self.take_streams
+  # The protocol's own descriptor; whoever else writes to standard output writes to standard error: while a library is loaded, too.
+  def self.take_output
     $stdout.flush
-    incoming = $stdin.dup
     @out = $stdout.dup
     $stdout.reopen($stderr)
+  end
+  take_output
+
+  # The protocol's own; whoever else reads standard input reads nothing.
+  def self.take_input
+    incoming = $stdin.dup
     $stdin.reopen(File::NULL)
     incoming
   end
@@ -123,7 +128,7 @@ module PicklockWorker
 
   # Serves until picklock closes standard input.
   def self.run(kind)
-    incoming = take_streams
+    incoming = take_input
     Signal.trap("USR1") do # where it is, when it does not come to rest
       calls = Thread.main.backtrace.drop_while { |call| call.include?("picklock_worker") }
       calls.first(8).each { |call| $stderr.puts("File #{call}") }
