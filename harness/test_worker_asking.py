@@ -124,6 +124,24 @@ def test_a_connection_that_is_left_open_behind_a_time_out_is_told_of(tmp_path, c
     assert ("Close a connection that timed out" in words) == (not closes), words
 
 
+@pytest.mark.parametrize("ends, why", [("os._exit(9)", "its process ended with status 9"),
+                                       ("os.write(picklock_worker._out, b'oops\\n')", "this is no JSON: 'oops'")])
+def test_a_worker_that_ends_in_one_history_leaves_that_cell_open(tmp_path, ends, why):
+    """Where a release finds nothing: by asking, and when the cell is run instead. The other cells are decided."""
+    (tmp_path / "my_lock.py").write_text(PLAIN + f"""
+class Worker(Worker):
+    def release(self):
+        script = "return redis.call('GET',KEYS[1])==ARGV[1] and redis.call('DEL',KEYS[1]) or 0"
+        return self.ask("EVAL", script, 1, self.settings.key, self.settings.name) == b":1\\r\\n" or {ends}
+""" + RUN)
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", f"{PYTHON} '{tmp_path / 'my_lock.py'}'", "--fault", "none,slow-work",
+                           "--clients", "2", "--rounds", "1", "--no-cache"], text=True, capture_output=True, timeout=120)
+    found = {line.split()[0]: line.split()[1] for line in done.stdout.splitlines() if line.startswith("  ")}
+    words = " ".join(done.stdout.split())
+    assert done.returncode == 2 and found == {"none": "safe", "slow-work": "unknown"}, done.stdout + done.stderr
+    assert "slow-work is unknown: worker A: " in words and "Run instead, it did not come to a verdict" in words and words.count(why) == 2, words
+
+
 def test_of_several_servers_it_is_asked_only_where_it_promises_a_quorum():
     done = explore("set-nx-ex-del", "--fault", "none", "--servers", "3")
     assert done.returncode == 2 and "1 unknown" in done.stdout

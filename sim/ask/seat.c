@@ -80,6 +80,9 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
     while (seat_waits_for(seat, ANY_SERVER))
         if (break_connection(seat, ANY_SERVER, failure))
             return failure->code;
+    /* One that has ended says so. */
+    if (session_is_asked(seat->session, seat->client) && session_settle(seat->session, failure))
+        return failure->code;
     if (session_is_asked(seat->session, seat->client))
         return failure_set(failure, FAIL_UNKNOWN,
                            "what is under way does not end when its connections break, so that it "

@@ -254,5 +254,8 @@ enum fail walk_make(const struct walk_maker *walker, struct picker *picker, bool
     world->ops->free(world);
     if (fail)
         kept_workers_drop(walker->kept);
+    /* It was ready, and then ended, or said what is no answer: so much of this run alone. */
+    if (fail == FAIL_INPUT)
+        fail = failure->code = FAIL_UNKNOWN;
     return fail;
 }
