@@ -38,6 +38,19 @@ def test_what_names_no_key_is_judged_by_what_it_did(picklock, tmp_path, release)
     assert checked.status == 1 and "lease-exclusion is violated (unlock-bug)" in checked.out, checked
 
 
+def test_what_is_granted_without_a_command_is_untrue_and_hides_nothing(picklock, tmp_path):
+    """A plain DEL, which is proved, and behind it a grant from memory: picklock stands on every connection, so no line is missing."""
+    worker = changed_naive(tmp_path, (SETS, f"self.has = getattr(self, 'has', False) or {SETS.removeprefix('return ')}; return self.has"))
+    path, out = own_scenario(tmp_path, "A acquires", "lease expires", "B acquires", "A releases", "C acquires", "A acquires"), tmp_path / "out"
+    ran = picklock("run", "--worker", worker, path, "--out", out)
+    assert ran.status == 1 and "lock.py fails: unlock-bug, untrue-answer." in ran.out, ran
+    [history] = (out / "latest" / "histories").iterdir()
+    checked = picklock("check", history)
+    assert checked.status == 1 and "lock.py fails: unlock-bug, untrue-answer." in checked.out, checked
+    history.write_text(history.read_text().replace(',"all_commands":true', ""))  # as one from elsewhere, of which a line may be missing
+    assert "bug-or-loss" in (checked := picklock("check", history)).out and "unlock-bug" not in checked.out, checked
+
+
 PAST_THE_PROXY = """
         import ctypes, socket, struct
         if self.settings.name == "B":

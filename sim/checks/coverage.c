@@ -2,6 +2,7 @@
 #include "checks/coverage.h"
 
 #include "base/memory.h"
+#include "checks/cause.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,16 @@ static void note_unasked(struct coverage *coverage, const struct event *event, c
     client->unasked = memory_text(words);
 }
 
+/* What its client was not seen to ask, it did not ask. Who asks again for what it has, or has a key
+ * there by an attempt before (or a thread of its own has put it there between the calls), may know
+ * by itself that it has the lock; so may who asked before the history begins, and not since. */
+static bool is_known_unasked(const struct coverage *coverage, int client)
+{
+    const struct ledger *ledger = coverage->ledger;
+    return ledger->head->has_all_commands && coverage->clients[client].has_asked &&
+           !ledger_may_reenter(ledger, client) && pair_is_untold(ledger, client);
+}
+
 static void returned(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
@@ -110,6 +121,8 @@ static void returned(struct coverage *coverage, const struct event *event)
     }
     bool is_granted = event->result == RESULT_GRANTED;
     coverage->is_granted |= is_granted;
+    if (asked == 0 && is_known_unasked(coverage, event->client))
+        return;
     if (asked == 0)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
     else if (is_granted && known == 0 && !coverage->has_heard)

@@ -207,8 +207,11 @@ static void judge_granted(struct monitor *monitor, const struct event *event)
         finding_say(&monitor->finding, "%s asked again at %s, in another attempt.", name,
                     MS(ledger->clients[event->client].call_us));
     }
-    finding_say(&monitor->finding, "%s was told \"granted\" at %s, and no server had granted it.",
-                name, MS(event->time_us));
+    finding_say(
+        &monitor->finding, "%s was told \"granted\" at %s, and %s.", name, MS(event->time_us),
+        ledger->clients[event->client].sent_us == INT64_MIN && ledger->head->has_all_commands
+            ? "had asked no server for the lock"
+            : "no server had granted it");
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 

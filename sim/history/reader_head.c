@@ -13,8 +13,8 @@ static const char *const head_fields[] = {
     "history", "scheme",   "scenario", "world",          "server_version", "clients", "servers",
     "locks",   "lease_us", "unit_us",  "clock_error_us", "seed",           "names"};
 /* Since version 2; not needed. */
-static const char *const new_fields[] = {"program",    "promises", "processes",
-                                         "incomplete", "closed",   "streamed"};
+static const char *const new_fields[] = {"program", "promises",     "processes", "incomplete",
+                                         "closed",  "all_commands", "streamed"};
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
@@ -191,8 +191,6 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
     }
     json_t *program = json_object_get(object, "program");
     json_t *incomplete = json_object_get(object, "incomplete");
-    json_t *closed = json_object_get(object, "closed");
-    json_t *streamed = json_object_get(object, "streamed");
     enum fail fail = FAIL_NONE;
     reader_at(reader, "program");
     if (program)
@@ -203,14 +201,27 @@ static enum fail read_texts(struct history_reader *reader, json_t *object,
     if (!fail && incomplete)
         fail = reader_text(reader, "incomplete", incomplete, head->incomplete,
                            sizeof head->incomplete, failure);
-    if (!fail)
-        reader_at(reader, "closed");
-    if (!fail && closed)
-        fail = reader_flag(reader, "closed", closed, &head->is_closed, failure);
-    if (!fail)
-        reader_at(reader, "streamed");
-    if (!fail && streamed)
-        fail = reader_flag(reader, "streamed", streamed, &head->is_streamed, failure);
+    return fail;
+}
+
+static enum fail read_flags(struct history_reader *reader, json_t *object,
+                            struct history_head *head, struct failure *failure)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } rows[] = {
+        {"closed", &head->is_closed},
+        {"all_commands", &head->has_all_commands},
+        {"streamed", &head->is_streamed},
+    };
+    enum fail fail = FAIL_NONE;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !fail; i++) {
+        json_t *flag = json_object_get(object, rows[i].name);
+        reader_at(reader, rows[i].name);
+        if (flag)
+            fail = reader_flag(reader, rows[i].name, flag, rows[i].flag, failure);
+    }
     reader->is_streamed = head->is_streamed;
     return fail;
 }
@@ -239,8 +250,9 @@ enum fail reader_head(struct history_reader *reader, json_t *object, struct hist
                       struct failure *failure)
 {
     enum fail (*const parts[])(struct history_reader *, json_t *, struct history_head *,
-                               struct failure *) = {
-        read_version, check_fields, read_texts, read_counts, read_seed, read_names, read_promises};
+                               struct failure *) = {read_version, check_fields, read_texts,
+                                                    read_flags,   read_counts,  read_seed,
+                                                    read_names,   read_promises};
     enum fail fail = FAIL_NONE;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !fail; i++)
         fail = parts[i](reader, object, head, failure);

@@ -255,6 +255,7 @@ static enum fail stress_worker(struct runner *runner, struct stress_options *opt
     if (crowd_new(&crowd, program, options, failure))
         return failure->code;
     walk_describe(program, &recording->head);
+    recording->head.has_all_commands = false; /* nobody keeps it from another server */
     recording->head.clock_error_us = CROWD_CLOCK_ERROR_US;
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
     recording->series = series_recorder_new(options->clients, recording->checks);

@@ -141,6 +141,7 @@ void walk_describe(const struct worker_program *program, struct history_head *he
                    program->server_version);
     (void)snprintf(head->program, sizeof head->program, "%.*s", (int)sizeof head->program - 1,
                    program->library);
+    head->has_all_commands = true;
     head->has_promises = true;
     head->promises = worker_program_promises(program);
 }

@@ -63,7 +63,7 @@ struct walk_maker {
 enum fail walk_make(const struct walk_maker *walker, struct picker *picker, bool is_fresh,
                     struct worker_walk *walk, struct failure *failure);
 
-/* Says in a head whose program the clients are. */
+/* Says in a head whose program the clients are; none of their commands is missing in such a run. */
 void walk_describe(const struct worker_program *program, struct history_head *head);
 /* The head of the history of such a run. */
 struct history_head walk_head(const struct run *run, const struct worker_program *program);

@@ -381,9 +381,78 @@ static void a_lock_has_the_value_that_its_renewal_gave_it(void **state)
     story_free(story);
 }
 
+/* A took the lock, and released it too late, so that B has it; then it is granted it without a
+ * command. A line may be missing, but where the head says that none is. What A's plain DEL did is
+ * proved, whatever comes behind it. */
+static struct story *granted_from_memory(bool has_all_commands, bool has_asked, bool has_deleted)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    checks_free(story->checks);
+    story->head.has_all_commands = has_all_commands;
+    story->checks = checks_new_for(&story->head, NULL);
+    if (has_asked) {
+        takes(story, A);
+        at(story, LEASE_MS + 10);
+    }
+    takes(story, B);
+    if (has_asked)
+        gives_back(story, A, has_deleted ? deleted(B) : refused(EFFECT_DELETE, B),
+                   has_deleted ? RESULT_RELEASED : RESULT_NOT_MINE);
+    calls(story, A, OP_ACQUIRE);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    return story;
+}
+
+static void granted_from_memory_is_untrue_where_all_commands_are_seen(void **state)
+{
+    (void)state;
+    struct story *story = granted_from_memory(true, true, false);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1, CAUSE_UNTRUE_ANSWER);
+    assert_true(says(story, PROPERTY_TRUTHFUL, "had asked no server for the lock"));
+    assert_holds(story, PROPERTY_RELEASE_OWN);
+    story_free(story);
+    story = granted_from_memory(true, true, true);
+    assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
+    story_free(story);
+    story = granted_from_memory(true, false, false); /* it may have asked before all that */
+    assert_true(says(story, PROPERTY_TRUTHFUL, "nobody saw what it asked a server"));
+    story_free(story);
+    story = granted_from_memory(false, true, true); /* from elsewhere */
+    assert_verdict(story, PROPERTY_RELEASE_OWN, VERDICT_UNKNOWN);
+    assert_true(says(story, PROPERTY_RELEASE_OWN, "nobody saw what it asked a server"));
+    story_free(story);
+}
+
+/* Its key is there: it may know that it has the lock. */
+static void who_has_the_key_may_be_granted_the_lock_from_memory(void **state)
+{
+    (void)state;
+    for (int is_released = 0; is_released <= 1; is_released++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        checks_free(story->checks);
+        story->head.has_all_commands = true;
+        story->checks = checks_new_for(&story->head, NULL);
+        takes(story, A);
+        if (is_released) { /* what it asked is lost on its way */
+            calls(story, A, OP_RELEASE);
+            sends_script(story, A, OP_RELEASE);
+            returns(story, A, OP_RELEASE, RESULT_FAILED);
+        }
+        calls(story, A, OP_ACQUIRE);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(granted_from_memory_is_untrue_where_all_commands_are_seen),
+        cmocka_unit_test(who_has_the_key_may_be_granted_the_lock_from_memory),
         cmocka_unit_test(a_clean_history_holds),
         cmocka_unit_test(who_deletes_anothers_key_by_a_script),
         cmocka_unit_test(who_changes_anothers_expiry),
