@@ -124,13 +124,26 @@ def test_the_schema_of_progress_names_each_field_that_is_told(tmp_path):
     for words in (LONG, ["stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "1500ms", "--out", tmp_path],
                   ["run", "--real-time", "--scheme", "set-nx-px-cad", "scenarios/hand-over.yaml", "--out", tmp_path],
                   ["explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--clients", "5", "--rounds", "4", "--fault", "stall,late-reply,late-request,duplicate",
-                   "--no-cache"]):
+                   "--no-cache"],
+                  ["explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--search", "random", "--runs", "5", "--fault", "none"]):
         lines = [json.loads(line) for line in run(*words, "--progress", "json").err.splitlines()]
         assert lines, words
         for line in lines:
             jsonschema.validate(line, schema)
             told.update(line)
     assert told == set(schema["properties"])
+
+
+def test_a_search_by_runs_tells_how_far_it_is():
+    """Which run it is, of how many, and the time that is left; one for which there was no time was not run, and is not one that nothing struck."""
+    told = [json.loads(line) for line in run("explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--search", "random",
+                                             "--runs", "40", "--fault", "none", "--budget", "60s", "--progress", "json").err.splitlines()]
+    told = [line for line in told if "runs" in line]  # behind them its witnesses are written
+    assert told and all(line["of"] == 1 and line["runs_max"] == 40 and line["seconds_left"] <= 60 for line in told), told
+    runs = [line["runs"] for line in told]
+    assert runs == sorted(runs), told
+    ran = run("explore", "--worker", "/usr/bin/python3 sim/worker/examples/naive_lock.py", "--search", "random", "--fault", "none,slow-work", "--budget", "1ms")
+    assert "unknown (not run: the time was up before, and a larger --budget helps)" in ran.out and "strike" not in ran.out, ran
 
 
 @pytest.mark.parametrize("words", [["explore", "--progress", "json", "--bogus"], ["run", "--progress=json", "no-such-scenario"],

@@ -228,11 +228,9 @@ static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
 {
     struct worker_search *search = worker_search_new(program, cell_clients);
     enum fail fail = FAIL_NONE;
-    tell_begin(cells->count, cells->count ? cells->rows[0].options.deadline_us : 0);
+    heartbeat_begin();
     for (int i = 0; i < cells->count && !fail; i++) {
-        tell_done(i, cells->count);
-        tell(cells->rows[i].faults, -1, -1, 0);
-        fail = worker_search_cell(search, &cells->rows[i], failure);
+        fail = explore_run_cell(search, &cells->rows[i], "", i, cells->count, failure);
     }
     heartbeat_end();
     worker_search_free(search);

@@ -3,6 +3,7 @@
 
 #include "ask/asking.h"
 #include "base/memory.h"
+#include "base/monotonic.h"
 #include "cmd/cmd.h"
 #include "cmd/heartbeat.h"
 #include "run/cell_result.h"
@@ -10,8 +11,58 @@
 #include "run/worker_search.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- how far it is --- */
+
+enum { TELL_EVERY_US = 300000 };
+
+struct runs_watch {
+    const struct cell *cell;
+    const char *why; /* it is run */
+    int at, count;   /* cells */
+    int64_t told_us;
+};
+
+static void tell(void *context, uint64_t states, int depth)
+{
+    struct runs_watch *watch = context;
+    const struct explore_options *options = &watch->cell->options;
+    const int64_t now_us = monotonic_us();
+    char what[CELL_NAME_MAX + NAME_MAX_BYTES];
+    struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    (void)depth;
+    if (watch->told_us && now_us - watch->told_us < TELL_EVERY_US)
+        return;
+    watch->told_us = now_us;
+    (void)snprintf(what, sizeof what, "%s%s", watch->cell->faults, watch->why);
+    figures.what = what;
+    figures.done = watch->at;
+    figures.of = watch->count;
+    figures.runs = (int64_t)watch->cell->outcome.runs;
+    figures.runs_max = options->runs_max ? (int64_t)options->runs_max : (int64_t)WORKER_SEARCH_RUNS;
+    figures.states = (int64_t)states;
+    figures.is_at_most = true;
+    if (options->deadline_us)
+        figures.left_us = options->deadline_us > now_us ? options->deadline_us - now_us : 0;
+    heartbeat_tell(&figures);
+}
+
+enum fail explore_run_cell(struct worker_search *search, struct cell *cell, const char *why, int at,
+                           int count, struct failure *failure)
+{
+    struct runs_watch watch = {.cell = cell, .why = why, .at = at, .count = count};
+    cell->options.watch = tell;
+    cell->options.watch_context = &watch;
+    tell(&watch, 0, -1);
+    const enum fail fail = worker_search_cell(search, cell, failure);
+    cell->options.watch = NULL;
+    return fail;
+}
+
+/* --- the cells --- */
 
 static bool is_open(const struct cell *cell)
 {
@@ -87,6 +138,9 @@ static int64_t samples_deadline_us(const struct explore_options *options)
                                          : options->deadline_us;
 }
 
+#define NOT_ASKED   ", which asking does not decide: is run"
+#define NOT_DECIDED ", which asking has not decided: is run"
+
 enum fail explore_samples_run(struct cells *cells, const struct explore_args *args,
                               struct failure *failure)
 {
@@ -96,13 +150,11 @@ enum fail explore_samples_run(struct cells *cells, const struct explore_args *ar
     const int64_t deadline_us = samples_deadline_us(&cells->rows[0].options);
     for (int i = 0; i < cells->count && !fail; i++) {
         struct cell run, *cell = &cells->rows[i];
-        heartbeat_say("%d/%d %s: asking does not decide it; runs it", i + 1, cells->count,
-                      cell->faults);
         fail = make_cell(&run, cell, args, failure);
         run.options.deadline_us = deadline_us;
         run.is_sample = true;
         if (!fail)
-            fail = worker_search_cell(search, &run, failure);
+            fail = explore_run_cell(search, &run, NOT_ASKED, i, cells->count, failure);
         cell_close(cell);
         *cell = run;
     }
@@ -123,11 +175,9 @@ enum fail explore_undecided_run(struct cells *cells, const struct explore_args *
             continue;
         if (!search)
             search = worker_search_new(args->program, cell_clients);
-        heartbeat_say("%d/%d %s: is not decided by asking; runs it", i + 1, cells->count,
-                      open->faults);
         fail = make_cell(&run, open, args, failure);
         if (!fail)
-            fail = worker_search_cell(search, &run, failure);
+            fail = explore_run_cell(search, &run, NOT_DECIDED, i, cells->count, failure);
         if (!fail && !cmd_stop)
             take(open, &run);
         else

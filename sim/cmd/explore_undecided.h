@@ -7,8 +7,14 @@
 
 #include "cmd/explore_args.h"
 #include "cmd/explore_cells.h"
+#include "run/worker_search.h"
 
 enum { UNDECIDED_RUNS = 100 }; /* of a cell, at most; --budget ends them earlier */
+
+/* worker_search_cell(), and tells how far it is: of so many cells that one. why: it is run, behind
+ * its name. A heartbeat has begun. */
+enum fail explore_run_cell(struct worker_search *search, struct cell *cell, const char *why, int at,
+                           int count, struct failure *failure);
 
 /* Failures end the program, as of worker_search_cell(). */
 enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,

@@ -194,6 +194,8 @@ static void tell_figures(const struct heartbeat_figures *figures)
     add_number(made, "states", figures->states);
     add_number(made, "states_per_second", figures->states_per_second);
     add_number(made, "depth", figures->depth);
+    add_number(made, "runs", figures->runs);
+    add_number(made, "runs_max", figures->runs_max);
     add_number(made, "executions", figures->executions);
     add_number(made, "operations", figures->operations);
     add_number(made, "grants", figures->grants);
@@ -231,9 +233,12 @@ void heartbeat_tell(const struct heartbeat_figures *figures)
     char *words = figures->of ? memory_format("%" PRId64 "/%" PRId64 " %s", figures->done + 1,
                                               figures->of, figures->what)
                               : memory_text(figures->what);
+    if (figures->runs >= 0)
+        words = with(words, ": %" PRId64 " of %" PRId64 " run%s", figures->runs, figures->runs_max,
+                     units_plural(figures->runs_max));
     if (figures->states >= 0)
-        words =
-            with(words, ": %" PRId64 " state%s", figures->states, units_plural(figures->states));
+        words = with(words, "%s %" PRId64 " state%s", figures->runs >= 0 ? "," : ":",
+                     figures->states, units_plural(figures->states));
     if (figures->states_per_second >= 0)
         words = with(words, ", %" PRId64 " a second", figures->states_per_second);
     if (figures->depth >= 0)

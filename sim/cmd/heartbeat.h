@@ -29,6 +29,7 @@ struct heartbeat_figures {
     const char *what; /* that is done now, borrowed */
     int64_t done, of;
     int64_t states, states_per_second, depth; /* of a search */
+    int64_t runs, runs_max;                   /* of one by runs: made; that it makes at most */
     int64_t executions;                       /* of a worker that is asked; below 0: none is */
     int64_t operations, grants, p99_us;       /* of a stress run */
     int64_t holders, faults;                  /* of one: now; so far */
@@ -40,6 +41,8 @@ struct heartbeat_figures {
     ((struct heartbeat_figures){.states = -1,                                                      \
                                 .states_per_second = -1,                                           \
                                 .depth = -1,                                                       \
+                                .runs = -1,                                                        \
+                                .runs_max = -1,                                                    \
                                 .executions = -1,                                                  \
                                 .operations = -1,                                                  \
                                 .grants = -1,                                                      \

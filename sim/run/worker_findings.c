@@ -40,6 +40,7 @@ static bool try_out(struct worker_cell *it, struct worker_violation *best,
 {
     struct worker_walk walk;
     *fail = run_again(it, candidate, property, false, &walk, failure);
+    worker_cell_tell(it);
     bool is_better = !*fail && walk_has(&walk, property, best->cause) &&
                      walk.faults <= best->faults && walk.count < best->count;
     if (is_better) {
@@ -92,6 +93,7 @@ static enum fail replay_fresh(struct worker_cell *it, const struct worker_violat
 {
     struct worker_walk walk;
     enum fail fail = run_again(it, violation, property, true, &walk, failure);
+    worker_cell_tell(it);
     confirmation->tried++;
     if (fail == FAIL_UNKNOWN && !confirmation->error)
         confirmation->error = memory_text(failure->text);

@@ -47,6 +47,14 @@ struct worker_cell {
     struct worker_violation best[PROPERTY_COUNT];
 };
 
+/* After each run: how far the search is. */
+static inline void worker_cell_tell(const struct worker_cell *it)
+{
+    const struct explore_options *options = &it->cell->options;
+    if (options->watch)
+        options->watch(options->watch_context, it->states.count, -1);
+}
+
 /* Shrinks each of the best, replays it in new processes, and fills the cell's findings and
  * witnesses. Other failures than FAIL_UNKNOWN end the program. */
 enum fail worker_findings_confirm(struct worker_cell *it, struct failure *failure);

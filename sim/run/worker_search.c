@@ -195,6 +195,7 @@ static enum fail make_runs(struct worker_cell *it, struct failure *failure)
     bounded_begin(&it->bounded);
     while (!fail && (outcome->end = limit_of(it)) == END_COMPLETE) {
         fail = make_run(it, failure);
+        worker_cell_tell(it);
         if (outcome->runs == runs_max(it) / 2) {
             it->half_runs = outcome->runs;
             it->half_states = it->states.count;
@@ -254,6 +255,8 @@ static void fill_outcome(struct worker_cell *it)
     if (outcome->runs > it->lost)
         cell->ignored |= ~it->applies & ((1u << PROPERTY_COUNT) - 1);
     cell->doubt = it->doubt;
+    if (!cell->doubt && !outcome->runs && outcome->end == END_TIME)
+        cell->doubt = memory_text("not run: the time was up before, and a larger --budget helps");
     cell->is_unstruck = !cell->doubt && it->faults && !it->struck;
     if (cell->is_unstruck)
         cell->doubt =

@@ -120,6 +120,18 @@ static void a_file_has_a_line_by_time(void **state)
     heartbeat_say("asks another");
     time_passes();
     assert_said("asks another\n");
+    struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    figures.what = "stall";
+    figures.done = 2;
+    figures.of = 6;
+    figures.runs = 41;
+    figures.runs_max = 100;
+    figures.states = 512;
+    figures.left_us = 40000000;
+    figures.is_at_most = true;
+    heartbeat_tell(&figures);
+    time_passes();
+    assert_said("3/6 stall: 41 of 100 runs, 512 states, at most 40 s left\n");
     heartbeat_end();
     stderr_is_back();
     assert_int_equal(read(ours, &left, 1), 0);

@@ -91,8 +91,8 @@ struct explore_options {
     int64_t deadline_us;      /* an instant of now_us(); 0: none */
     int64_t (*now_us)(void);  /* the caller's clock; NULL: no deadline */
     const volatile int *stop; /* not 0: end early, with what was found; NULL: never */
-    /* Told now and then how many states an exhaustive search has visited, and how many steps deep
-     * it is; NULL: nobody is. By the thread that searches. */
+    /* Told now and then how many states a search has visited, and how many steps deep an exhaustive
+     * one is (another: -1); NULL: nobody is. By the thread that searches. */
     void (*watch)(void *context, uint64_t states, int depth);
     void *watch_context;
 };
