@@ -11,7 +11,8 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MATRIX = ROOT / "scenarios" / "matrix.yaml"
 HEAD = """# What `picklock explore` finds at its default bounds (3 clients, 2 rounds, 1 fault; for a scheme that needs a quorum 2 clients
-# on 3 servers, and once more on 5): a row a fault for every scheme. `safe` is up to these bounds.
+# on 3 servers, and once more on 5): a row a fault for every scheme. `safe` is up to these bounds. Each cause that is somebody's
+# fault stands there, the gravest first (sim/checks/causes.def), with the steps of its own shortest witness.
 # harness/matrix.py writes this file anew.
 """
 

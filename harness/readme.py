@@ -19,25 +19,33 @@ PROGRAM = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve() / "pic
 MATRIX = ROOT / "scenarios" / "matrix.yaml"
 LINE_MAX = 150
 
-# {cause: whose fault}, from the program's own table
+# {cause: whose fault}, from the program's own table: the gravest cause first
 CAUSES = re.findall(r'^CAUSE\(\w+,\s*"([^"]+)",\s*BLAME_(\w+),\s*HARM_(\w+)', (ROOT / "sim/checks/causes.def").read_text(), re.M)
 BLAME = {name: blame.lower() for name, blame, _ in CAUSES}
-GRAVEST = ["scheme", "either", "deployment", "nobody"]
 # The scheme's own doing, but nobody's lock is taken and nobody waits for ever: its client is told too late, or wrongly.
 MILD = {name for name, _, harm in CAUSES if harm == "WORD"}
 
 
+def gravity(outcome):
+    """The gravest cause is first; what is no cause comes behind all of them."""
+    return [*BLAME, outcome].index(outcome), outcome
+
+
 def causes(row):
     """The causes of a row of results, of the gravest kind only."""
-    found = {p["cause"] for p in row["properties"] if p["verdict"] == "violated" and p["cause"]}
-    for blame in GRAVEST:
-        if kind := sorted(cause for cause in found if BLAME[cause] == blame):
-            return kind
-    return []
+    found = sorted({p["cause"] for p in row["properties"] if p["verdict"] == "violated" and p["cause"]}, key=gravity)
+    return [cause for cause in found if BLAME[cause] == BLAME[found[0]]]
+
+
+def causes_in(word):
+    """[(cause, steps)] of a cell's words, "stuck (3 steps; no-expiry, 1 step)", the gravest first; [] of what names none, or no steps."""
+    told = re.fullmatch(r"(broken|stuck) \((.+)\)", word)
+    parts = [re.fullmatch(r"(?:([\w-]+), )?(\d+) steps?", part) for part in told[2].split("; ")] if told else []
+    return [(part[1] or "stuck", part[2]) for part in parts] if all(parts) else []
 
 
 def explored():
-    """{scheme: {fault: (outcome, steps)}} of scenarios/matrix.yaml; an outcome is a cause, "safe", or "unknown (why)"."""
+    """{scheme: {fault: [(outcome, steps)]}} of scenarios/matrix.yaml, the gravest first; an outcome is a cause, "safe", or "unknown (why)"."""
     found = {}
     for text in re.split(r"\n(?=\S)", MATRIX.read_text()):
         head, *cells = text.splitlines()
@@ -45,18 +53,16 @@ def explored():
             continue
         row = found.setdefault(head.rstrip(":"), {})
         for fault, word in (re.fullmatch(r"  ([\w-]+): +(.+)", cell).groups() for cell in cells if cell.strip()):
-            told = re.fullmatch(r"(safe|unknown \(.+\))|([\w-]+) only|(?:broken|stuck) \((?:([\w-]+), )?(\d+) steps\)", word)
-            if not told:
+            row[fault] = causes_in(word) or [(word.removesuffix(" only"), None)]
+            if not row[fault][0][1] and not re.fullmatch(r"safe|unknown \(.+\)|[\w-]+ only", word):
                 raise ValueError(f"{head} {fault}: {word}")
-            row[fault] = (told[1] or told[2] or told[3] or "stuck", told[4])
     return found
 
 
 def rows_of(name, outcomes):
     """Rows of one scheme; outcomes: {outcome: [text]}. What is too long for a line goes on in the next one."""
     lines, first = [], name
-    order = sorted(outcomes, key=lambda word: (GRAVEST.index(BLAME[word]), word) if word in BLAME else (9, word))
-    for outcome in order:
+    for outcome in sorted(outcomes, key=gravity):
         head = f"| {first} | {outcome} | {BLAME.get(outcome, '')} | "
         line = head + outcomes[outcome][0]
         for text in outcomes[outcome][1:]:
@@ -93,7 +99,7 @@ def matrix_table():
     lines = ["| scheme | outcome | whose fault | faults, with the fewest steps |", "|---|---|---|---|"]
     for head, row in explored().items():
         outcomes = {}
-        for fault, (outcome, steps) in row.items():
+        for fault, outcome, steps in ((fault, *one) for fault, told in row.items() for one in told):
             outcomes.setdefault(outcome, []).append(f"{fault} {steps}" if steps else fault)
         scheme, _, servers = head.partition(", ")
         lines += rows_of(f"`{scheme}`{servers and ', ' + servers}", outcomes)
@@ -108,7 +114,7 @@ def own_doing(results):
             if BLAME[cause] == "scheme":
                 found.setdefault(row["scheme"], {}).setdefault(cause, [])
     for head, row in explored().items():
-        for fault, (outcome, _) in row.items():
+        for fault, outcome in ((fault, outcome) for fault, told in row.items() for outcome, _ in told):
             if BLAME.get(outcome) == "scheme":
                 shown = found.setdefault(head.partition(", ")[0], {}).setdefault(outcome, [])
                 shown += [fault] * (fault not in shown)
@@ -132,7 +138,7 @@ def summary_table(results, schemes):
     for scheme in schemes:
         name, found = scheme["name"], own.get(scheme["name"], {})
         safe = "within its lease" + (", and beyond it by its fence" if name in fenced else "")
-        said = "; ".join(cause + under(shown) for cause, shown in sorted(found.items()))
+        said = "; ".join(cause + under(shown) for cause, shown in sorted(found.items(), key=lambda item: gravity(item[0])))
         if scheme["naive"] or set(found) - MILD:
             safe = "no"
         if scheme["naive"] and not found:

@@ -195,7 +195,8 @@ def test_junit_tells_what_a_violation_and_an_open_cell_are(explored):
         else:  # not a failure: an overrun is nobody's fault, and told
             assert inside == ({"system-out"} if violated else set()), row
         for found in violated:
-            assert f"{found['property']} is violated ({found['cause']}) in {found['witness_steps']} steps" in text
+            steps = ("" if found["shortest"] else "at most ") + f"{found['witness_steps']} step{'s'[:found['witness_steps'] != 1]}"
+            assert f"{found['property']} is violated ({found['cause']}) in {steps}" in text
 
 
 @pytest.mark.parametrize("folder", ["sample", "real", "explored"])

@@ -185,7 +185,7 @@ def test_what_is_found_by_running_alone_fails_the_lock(picklock, worker, tmp_pat
     ran = picklock("test", worker(), BLAMELESS, "--fault", "half-open", *SMALL, "--out", tmp_path / "out")
     words = flat(ran.out)
     assert ran.status == 1 and "my lock.py fails: endless-wait." in words and "in 1 cell, soonest in 2 steps under half-open" in words, ran
-    assert "which can find, and never prove: half-open (stuck (at most 2 steps))" in words and "A counterexample (endless-wait)" in words, ran
+    assert "which can find, and never prove: half-open (stuck (endless-wait, at most 2 steps))" in words and "A counterexample (endless-wait)" in words, ran
     [line] = re.findall(r"^replay it: picklock (.*)$", ran.out, re.M)
     assert picklock(*shlex.split(line)).status == 1
 

@@ -76,7 +76,7 @@ def _option_words(options):
     return words
 
 
-# Whose faults count: `--fail-on`, as results.json has it. The gravest last.
+# Whose faults count: `--fail-on`, as results.json has it.
 _BLAMES = ("nobody", "deployment", "either", "scheme")
 _COUNTED = {"scheme": {"scheme", "either"}, "deployment": {"deployment", "either"}, "bug": {"scheme", "deployment", "either"},
             "any": set(_BLAMES)}
@@ -184,8 +184,8 @@ class Report:
         blames = _causes()
 
         def gravity(violation):
-            grave = max((_BLAMES.index(blames[cause]) for cause in violation.causes if cause in blames), default=0)
-            return -grave, violation.steps or 1 << 30, violation.property == "mutual-exclusion", violation.property
+            gravest = min(map([*blames, *violation.causes].index, violation.causes))  # in the order of the program's table
+            return gravest, violation.steps or 1 << 30, violation.property == "mutual-exclusion", violation.property
 
         first, *more = sorted(violations, key=gravity)
         parts = [str(first), *_not_expected(first), *(f"  {sentence}" for sentence in first.sentences), self.diagram(first)]

@@ -13,7 +13,7 @@ static const struct {
     unsigned promise; /* enum promise */
     enum parties parties;
 } properties[PROPERTY_COUNT] = {
-#define PROPERTY(id, file, name, severity, promise, workload, parties, words)                      \
+#define PROPERTY(id, file, name, promise, workload, parties, words)                                \
     {name, words, PROMISE_##promise, parties},
 #include "checks/properties.def"
 #undef PROPERTY

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cmd/output.h"
 #include "report/text.h"
+#include "report/view.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -47,14 +48,10 @@ static void print_choices(const struct result_row *cell, const struct result_pro
     free(how);
     for (int i = 0; i < property->choices_count; i++)
         printf("  %3d  %s\n", i + 1, property->choices[i]);
-    const int64_t unlisted = property->steps - property->choices_count;
-    if (unlisted > 0) {
-        words = memory_format("and %" PRId64 " step%s without a line: the fault itself, that "
-                              "somebody is slow",
-                              unlisted, units_plural(unlisted));
+    words = view_unlisted_words(property);
+    if (words)
         print_sentence(words, 7);
-        free(words);
-    }
+    free(words);
     for (int i = 0; i < property->witness_lines; i++)
         print_sentence(property->witness[i], 2);
     if (property->error)

@@ -66,9 +66,7 @@ enum fail explore_run_cell(struct worker_search *search, struct cell *cell, cons
 
 static bool is_open(const struct cell *cell)
 {
-    enum property property;
-    const enum cell_word word = cell_judge(cell, &property);
-    return cell->doubt && word != CELL_BROKEN && word != CELL_STUCK;
+    return cell->doubt && !cell_is_violated(cell);
 }
 
 static bool can_run(const struct cell *cell)
@@ -100,10 +98,8 @@ static enum fail make_cell(struct cell *made, const struct cell *open,
 /* What was found takes the cell's place, and what it is still unknown for stays with it. */
 static void take(struct cell *open, struct cell *run)
 {
-    enum property property;
-    const enum cell_word word = cell_judge(run, &property);
     char *why = open->doubt;
-    if (word == CELL_BROKEN || word == CELL_STUCK) {
+    if (cell_is_violated(run)) {
         open->doubt = NULL;
         cell_close(open);
         *open = *run;

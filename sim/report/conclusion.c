@@ -16,9 +16,7 @@ static bool is_sooner(const struct result_row *row, const struct result_property
 {
     if (!than->row || !row->search != !than->row->search)
         return !than->row || row->search;
-    if (property->faults != than->property->faults)
-        return property->faults < than->property->faults;
-    return property->steps < than->property->steps;
+    return result_is_shorter(property, than->property);
 }
 
 /* Why a cause is told: the order of the conclusion. */

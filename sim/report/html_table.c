@@ -246,15 +246,14 @@ static void put_run_link(const struct page *page, int at, int copies)
 static void put_cell_link(const struct page *page, int at)
 {
     const struct result_row *row = page->view->rows[at];
-    const struct result_property *headline = view_headline(row), *failures[CAUSE_COUNT];
+    const struct result_property *told[CAUSE_COUNT];
+    const int more = result_cell_causes(row, told) - 1;
+    const struct result_property *headline = more < 0 ? NULL : told[0];
     const enum cell_word word = result_cell_word(row);
-    const bool is_stuck = word == CELL_STUCK && headline == result_cell_headline(row);
-    const int more = view_cell_failures(row, failures) - 1;
-    char *line = view_cell_line(row);
+    const bool is_stuck = word == CELL_STUCK && headline->cause == CAUSE_STUCK;
     const bool is_short =
-        (is_stuck || word == CELL_BROKEN) && headline && headline->steps && !result_has_defect(row);
-    open_link(page, at, line);
-    free(line);
+        (word == CELL_STUCK || word == CELL_BROKEN) && headline->steps && !result_has_defect(row);
+    open_link(page, at, row->search->words);
     html_put(page, "<span class=\"unseen\">%s</span>", is_short && !is_stuck ? "broken: " : "");
     put_why(page, !is_short  ? row->search->words
                   : is_stuck ? view_cell_words[word]

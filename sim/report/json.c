@@ -48,12 +48,12 @@ static json_t *truth_if(bool is_given, bool value)
 }
 
 /* What the witness of a cell's property is, and how it was found and confirmed. */
-static void add_witness(json_t *made, const struct result_property *property)
+static void add_witness(json_t *made, const struct result_property *property, bool is_headline)
 {
     bool is_violated = property->verdict == VERDICT_VIOLATED;
     bool is_confirmed = property->confirmed == CONFIRMED_YES;
     json_object_set_new(made, "why", text_or_null(property->why));
-    json_object_set_new(made, "headline", json_boolean(property->is_headline));
+    json_object_set_new(made, "headline", json_boolean(is_headline));
     json_object_set_new(made, "failed", json_boolean(property->is_failure));
     json_object_set_new(made, "faults", number_if(is_violated, property->faults));
     json_object_set_new(made, "witness_steps", number_if(is_violated, property->steps));
@@ -80,7 +80,7 @@ static json_t *causes_json(unsigned causes)
     return made;
 }
 
-static json_t *property_json(const struct result_property *property, bool is_cell)
+static json_t *property_json(const struct result_property *property, const struct result_row *row)
 {
     json_t *made = json_object();
     json_object_set_new(made, "property", json_string(property_name(property->property)));
@@ -101,8 +101,8 @@ static json_t *property_json(const struct result_property *property, bool is_cel
         made, "event",
         number_if(property->count > 0 && property->first_index > 0, property->first_index));
     json_object_set_new(made, "witness", texts(property->witness, property->witness_lines));
-    if (is_cell)
-        add_witness(made, property);
+    if (row->search)
+        add_witness(made, property, property == result_cell_headline(row));
     return made;
 }
 
@@ -232,7 +232,7 @@ static json_t *row_json(const struct results *results, const struct result_row *
 {
     json_t *made = json_object(), *properties = json_array();
     for (int i = 0; i < row->properties_count; i++)
-        json_array_append_new(properties, property_json(&row->properties[i], row->search != NULL));
+        json_array_append_new(properties, property_json(&row->properties[i], row));
     json_object_set_new(made, "kind", json_string(json_kinds[result_kind(row)]));
     json_object_set_new(made, row->search ? "fault" : "scenario", text_or_null(row->subject));
     json_object_set_new(made, "scheme", text_or_null(*row->scheme ? row->scheme : NULL));

@@ -44,23 +44,6 @@ static int copies_before(const struct view *view, int from, int at)
     return copies;
 }
 
-/* What stands for the row: of a cell the shortest of what fails, else of what is violated. */
-static const struct result_property *first_of(const struct result_row *row)
-{
-    const struct result_property *first = NULL;
-    if (!row->search)
-        return view_headline(row);
-    for (int i = 0; i < row->properties_count; i++) {
-        const struct result_property *property = &row->properties[i];
-        if (property->verdict != VERDICT_VIOLATED)
-            continue;
-        bool is_graver = first && property->is_failure != first->is_failure;
-        if (!first || (is_graver ? property->is_failure : property->steps < first->steps))
-            first = property;
-    }
-    return first;
-}
-
 /* The sentences, and of a cell the steps of the witness. */
 static void print_told(FILE *out, const struct result_property *property)
 {
@@ -68,6 +51,10 @@ static void print_told(FILE *out, const struct result_property *property)
         text_format(out, TEXT_MARKUP, "%s\n", property->witness[i]);
     for (int i = 0; i < property->choices_count; i++)
         text_format(out, TEXT_MARKUP, "%3d %s\n", i + 1, property->choices[i]);
+    char *unlisted = property->choices_count ? view_unlisted_words(property) : NULL;
+    if (unlisted)
+        text_format(out, TEXT_MARKUP, "    %s\n", unlisted);
+    free(unlisted);
 }
 
 /* The other properties of a cell that are violated, unknown, or whose witness did not replay: a
@@ -96,7 +83,7 @@ static const char *type_of(const struct result_row *row, enum junit_outcome outc
 
 static void print_case(FILE *out, const struct result_row *row, const char *suite, int copies)
 {
-    const struct result_property *first = first_of(row);
+    const struct result_property *first = view_headline(row);
     enum junit_outcome outcome = outcome_of(row);
     bool is_passed = outcome == PASSED;
     text_format(out, TEXT_MARKUP, "    <testcase classname=\"%s\" name=\"%s", suite,

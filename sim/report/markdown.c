@@ -139,6 +139,20 @@ static void print_stress(FILE *out, const struct view *view)
     }
 }
 
+/* The other causes of a run, each with its sentences. */
+static void print_more_causes(FILE *out, const struct result_row *row)
+{
+    const struct result_property *more[CAUSE_COUNT];
+    const int count = row->search || row->error ? 0 : view_more_causes(row, more);
+    for (int i = 0; i < count; i++) {
+        char *found = view_finding_words(more[i]);
+        text_format(out, TEXT_MARKDOWN, "\n%s\n\n", found);
+        for (int k = 0; k < more[i]->witness_lines; k++)
+            text_format(out, TEXT_MARKDOWN, "%d. %s\n", k + 1, more[i]->witness[k]);
+        free(found);
+    }
+}
+
 /* A row under its name: what it came to, its sentences, and the command that shows it again. */
 static void print_sentences(FILE *out, const char *title, const struct view *view,
                             const struct result_row *row, const char *run_folder)
@@ -152,6 +166,7 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
                 why);
     for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
         text_format(out, TEXT_MARKDOWN, "%d. %s\n", i + 1, headline->witness[i]);
+    print_more_causes(out, row);
     if (command)
         print_command(out, format_text(TEXT_PLAIN, "%s", command));
     free(why);
@@ -167,16 +182,15 @@ static void print_cells(FILE *out, const struct view *view, int from, int end)
     char *scheme = view_with_origin(view->results, result_lock(first), first->origin);
     for (int i = from; i < end; i++) {
         const struct result_row *row = view->rows[i];
-        char *sureness = view_sureness(row->search), *line = view_cell_line(row);
+        char *sureness = view_sureness(row->search);
         fputs("|", out);
         text_cell(out, i == from ? scheme : "", false);
         text_cell(out, i == from ? bounds : "", false);
         text_cell(out, row->subject, false);
-        text_cell(out, line, row->as_expected == AS_EXPECTED_NO);
+        text_cell(out, row->search->words, row->as_expected == AS_EXPECTED_NO);
         fprintf(out, " %" PRId64 " | %" PRId64 " | %s |\n", row->search->states,
                 row->search->transitions, sureness);
         free(sureness);
-        free(line);
     }
     free(bounds);
     free(scheme);

@@ -16,7 +16,7 @@ static void read_witness(struct results_reading *reading, json_t *object,
 {
     bool is_null;
     property->why = read_text_or_null(reading, object, "why");
-    property->is_headline = read_truth(reading, object, "headline");
+    (void)read_truth(reading, object, "headline"); /* result_cell_headline() says which */
     property->is_failure = read_truth(reading, object, "failed");
     property->faults = read_number_or(reading, object, "faults", 0);
     property->steps = read_number_or(reading, object, "witness_steps", 0);
@@ -397,6 +397,7 @@ void read_row(struct results_reading *reading, json_t *object, struct results *r
     if (row->search) {
         read_search(reading, object, row->search);
         check_sum(reading, row);
+        result_name_causes(row);
     } else {
         read_run(reading, object, row);
         check_row(reading, row);

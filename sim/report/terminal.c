@@ -258,6 +258,15 @@ static void print_sentences(const struct terminal *terminal, const char *words,
     for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
         text_print_wrapped(terminal->out, headline->witness[i], 4, terminal->columns);
     free(why);
+    const struct result_property *more[CAUSE_COUNT];
+    const int count = row->error ? 0 : view_more_causes(row, more);
+    for (int i = 0; i < count; i++) {
+        char *found = view_finding_words(more[i]);
+        text_print_wrapped(terminal->out, found, 2, terminal->columns);
+        for (int k = 0; k < more[i]->witness_lines; k++)
+            text_print_wrapped(terminal->out, more[i]->witness[k], 4, terminal->columns);
+        free(found);
+    }
 }
 
 /* Adds words to the totals; a part that is news has a colour. */

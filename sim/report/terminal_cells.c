@@ -41,7 +41,7 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     /* A file has a cell in one line, however wide that is. */
     const bool fits = !text_columns(terminal->out) ||
                       2 + widths[0] + 2 + widths[1] + STATES_COLUMNS <= terminal->columns;
-    char *line = view_cell_line(row);
+    const char *line = search->words;
     if (fits || 2 + widths[0] + 2 + text_width(line) <= terminal->columns) {
         terminal_cell(terminal, terminal_colour(row), line, fits ? widths[1] : 0);
         fputs(fits ? "" : "\n", terminal->out);
@@ -49,7 +49,6 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
         fputc('\n', terminal->out);
         text_print_wrapped(terminal->out, line, 4, terminal->columns);
     }
-    free(line);
     fputs(fits ? "" : "   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
@@ -118,9 +117,7 @@ void terminal_cells(const struct terminal *terminal, const struct view *view,
     int first = view_first(view, KIND_CELL), widths[2] = {0, 0};
     for (int i = first; i < view->count; i++) {
         int faults = text_width(view->rows[i]->subject);
-        char *line = view_cell_line(view->rows[i]);
-        int words = text_width(line);
-        free(line);
+        int words = text_width(view->rows[i]->search->words);
         widths[0] = faults > widths[0] ? faults : widths[0];
         widths[1] = words > widths[1] ? words : widths[1];
     }

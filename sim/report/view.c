@@ -75,12 +75,12 @@ int view_first(const struct view *view, enum result_kind kind)
 
 /* --- what stands for a row --- */
 
-/* By blame; among equals "two hold at once" says less than the property that says how it came to
+/* By cause; among equals "two hold at once" says less than the property that says how it came to
  * that. */
 static int severity_of_cause(const struct result_property *property)
 {
-    return 2 * (int)cause_blame(property->cause) +
-           (property->property != PROPERTY_MUTUAL_EXCLUSION);
+    const int gravity = property->cause == CAUSE_NONE ? 0 : CAUSE_COUNT - (int)property->cause;
+    return 2 * gravity + (property->property != PROPERTY_MUTUAL_EXCLUSION);
 }
 
 static int severity(const struct result_row *row, const struct result_property *property)
@@ -93,48 +93,15 @@ static int severity(const struct result_row *row, const struct result_property *
         property->verdict == VERDICT_UNKNOWN || property->verdict == VERDICT_NOT_APPLICABLE;
     bool is_known = property->verdict == VERDICT_VIOLATED && property->known >> property->cause & 1;
     if (row->as_expected == AS_EXPECTED_NO && differs)
-        grave += is_known ? 500 : 1000; /* what is accepted is not what is wrong */
+        grave += is_known ? 5000 : 10000; /* what is accepted is not what is wrong */
     if (row->as_expected == AS_EXPECTED_NONE && is_stated && differs && is_undecided)
-        grave += 1000; /* why it is open */
+        grave += 10000; /* why it is open */
     if (result_is_vacuous(row) ? property_is_exclusion(property->property)
                                : property->verdict == row->verdict)
-        grave += 100;
+        grave += 1000;
     if (is_stated)
-        grave += 10;
+        grave += 100;
     return grave + severity_of_cause(property);
-}
-
-/* Of the properties of a cell that fail it, the one that shows that cause in the fewest steps. */
-static const struct result_property *soonest_failure(const struct result_row *row, enum cause cause)
-{
-    const struct result_property *soonest = NULL;
-    for (int i = 0; i < row->properties_count; i++) {
-        const struct result_property *property = &row->properties[i];
-        if (property->verdict == VERDICT_VIOLATED && property->is_failure &&
-            property->cause == cause && (!soonest || property->steps < soonest->steps))
-            soonest = property;
-    }
-    return soonest;
-}
-
-int view_cell_failures(const struct result_row *row, const struct result_property **failures)
-{
-    int count = 0;
-    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
-        const struct result_property *soonest = soonest_failure(row, (enum cause)i);
-        if (soonest)
-            failures[count++] = soonest;
-    }
-    return count;
-}
-
-/* What does not count must not hide what does. */
-static const struct result_property *cell_headline(const struct result_row *row)
-{
-    const struct result_property *headline = result_cell_headline(row), *failures[CAUSE_COUNT];
-    if (!headline || headline->is_failure || headline->verdict != VERDICT_VIOLATED)
-        return headline;
-    return view_cell_failures(row, failures) ? failures[0] : headline;
 }
 
 /* Of those with that verdict; -1: of all. */
@@ -152,7 +119,7 @@ static const struct result_property *gravest(const struct result_row *row, int v
 
 const struct result_property *view_headline(const struct result_row *row)
 {
-    return row->search ? cell_headline(row) : gravest(row, -1);
+    return row->search ? result_cell_headline(row) : gravest(row, -1);
 }
 
 const struct result_property *view_violation(const struct result_row *row)
@@ -163,24 +130,37 @@ const struct result_property *view_violation(const struct result_row *row)
     return row->search ? headline : gravest(row, VERDICT_VIOLATED);
 }
 
-char *view_cell_line(const struct result_row *row)
+static const struct result_property *first_with(const struct result_row *row, enum cause cause)
 {
-    const struct result_property *failures[CAUSE_COUNT], *headline = result_cell_headline(row);
-    const int count = view_cell_failures(row, failures);
-    if (!count || (count == 1 && failures[0] == headline) || result_has_defect(row))
-        return memory_text(row->search->words);
-    char *all = memory_format("%s (", view_cell_words[CELL_BROKEN]);
-    for (int i = 0; i < count; i++) {
-        char *longer = memory_format("%s%s%s, %s%" PRId64 " step%s", all, i ? "; " : "",
-                                     cause_name(failures[i]->cause),
-                                     failures[i]->is_shortest ? "" : "at most ", failures[i]->steps,
-                                     units_plural(failures[i]->steps));
-        free(all);
-        all = longer;
+    for (int i = 0; i < row->properties_count; i++)
+        if (row->properties[i].verdict == VERDICT_VIOLATED && row->properties[i].cause == cause)
+            return &row->properties[i];
+    return NULL;
+}
+
+int view_more_causes(const struct result_row *row, const struct result_property **more)
+{
+    const struct result_property *headline = view_headline(row);
+    int count = 0;
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT && headline; i++) {
+        const enum blame blame = cause_blame((enum cause)i);
+        const bool is_own = (blame == BLAME_SCHEME || blame == BLAME_EITHER) &&
+                            (row->is_unrated || cause_harm((enum cause)i) == HARM_LOCK);
+        const struct result_property *property = first_with(row, (enum cause)i);
+        if (property && is_own && i != (int)headline->cause)
+            more[count++] = property;
     }
-    char *words = memory_format("%s)", all);
-    free(all);
-    return words;
+    return count;
+}
+
+char *view_unlisted_words(const struct result_property *property)
+{
+    const int64_t unlisted = property->steps - property->choices_count;
+    if (unlisted <= 0)
+        return NULL;
+    return memory_format("and %" PRId64
+                         " step%s without a line: the fault itself, that somebody is slow",
+                         unlisted, units_plural(unlisted));
 }
 
 const char *view_side(const struct result_row *row)

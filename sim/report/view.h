@@ -26,19 +26,18 @@ int view_group_end(const struct view *view, int from);
 /* The first row of that kind, or count. */
 int view_first(const struct view *view, enum result_kind kind);
 
-/* The property that a line about the row names. Of a cell the one that its words speak of, unless
- * that does not count and another one does; else not
- * as expected before stated before the rest, then by blame, then by the order of the table, among
- * those with the row's verdict. NULL: the row has none. */
+/* The property that a line about the row names. Of a cell result_cell_headline(); else not as
+ * expected before stated before the rest, then by cause (causes.def), among those with the row's
+ * verdict. NULL: the row has none. */
 const struct result_property *view_headline(const struct result_row *row);
 
 /* The gravest that is violated, which the word "violated" is of; NULL: none is. Not the headline,
  * where that one holds and ought not to. */
 const struct result_property *view_violation(const struct result_row *row);
 
-/* Of a cell: what counts as its failure, a property a cause, in the order of causes, each with the
- * fewest steps. failures: CAUSE_COUNT. Returns how many. */
-int view_cell_failures(const struct result_row *row, const struct result_property **failures);
+/* Of a run: each other cause that view_sides_words() may name, with the first property that shows
+ * it, the gravest first. more: CAUSE_COUNT. Returns how many. */
+int view_more_causes(const struct result_row *row, const struct result_property **more);
 
 /* "naive", "safe", or "" where nobody said which. */
 const char *view_side(const struct result_row *row);
@@ -55,10 +54,6 @@ extern const char *const view_cell_words[];
 
 /* Does somebody have to look at it? Not as expected, unknown, or a defect of picklock. */
 bool view_is_problem(const struct result_row *row);
-
-/* A cell's words; where they do not tell all that counts as its failure, then that: "broken
- * (unlock-bug, 8 steps; late-grant, 9 steps)". The caller frees. */
-char *view_cell_line(const struct result_row *row);
 
 /* "as expected", "NOT expected", "unknown", "" (nothing stated, or nothing to state). */
 const char *view_standing_words(enum standing standing);
@@ -98,6 +93,13 @@ char *view_row_words(const struct result_row *row);
 
 /* "release-own is violated (unlock-bug) in 14 steps", of a property of a cell. */
 char *view_property_words(const struct result_property *property);
+
+/* "release-own is violated (unlock-bug)", of a property of a run. */
+char *view_finding_words(const struct result_property *property);
+
+/* "and 1 step without a line: the fault itself, that somebody is slow", where the steps of a
+ * witness are more than its choices; else NULL. */
+char *view_unlisted_words(const struct result_property *property);
 
 /* "confirmed on real Redis", "replayed", "NOT CONFIRMED", "". */
 const char *view_confirmed_words(const struct result_property *property);

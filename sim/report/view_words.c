@@ -58,7 +58,7 @@ const char *view_standing_words(enum standing standing)
     return "";
 }
 
-static char *finding_words(const struct result_property *property)
+char *view_finding_words(const struct result_property *property)
 {
     bool has_cause = property->verdict == VERDICT_VIOLATED && property->cause != CAUSE_NONE;
     return memory_format("%s %s%s%s%s%s", property_name(property->property),
@@ -70,16 +70,16 @@ static char *finding_words(const struct result_property *property)
 char *view_row_words(const struct result_row *row)
 {
     const struct result_property *headline = view_headline(row);
-    if (row->search)
-        return memory_text(result_has_defect(row) ? "a witness did not reproduce"
-                                                  : row->search->words);
+    const struct search_figures *search = row->search;
+    if (search)
+        return memory_text(result_has_defect(row) ? "a witness did not reproduce" : search->words);
     if (row->error || row->not_applicable)
         return memory_text(row->error ? row->error : row->not_applicable);
     if (!headline)
         return memory_text("nothing was checked");
     bool differs =
         headline->expected != EXPECTED_NOTHING && headline->expected != (int)headline->verdict;
-    char *words = finding_words(headline);
+    char *words = view_finding_words(headline);
     char *more = memory_format("%s%s%s", words, differs ? ", expected " : "",
                                differs ? verdict_words((enum verdict)headline->expected) : "");
     free(words);
@@ -88,10 +88,12 @@ char *view_row_words(const struct result_row *row)
 
 char *view_property_words(const struct result_property *property)
 {
-    char *words = finding_words(property);
-    char *more = property->verdict == VERDICT_VIOLATED
-                     ? memory_format("%s in %" PRId64 " steps", words, property->steps)
-                     : memory_text(words);
+    char *words = view_finding_words(property);
+    if (property->verdict != VERDICT_VIOLATED)
+        return words;
+    char *more =
+        memory_format("%s in %s%" PRId64 " step%s", words, property->is_shortest ? "" : "at most ",
+                      property->steps, units_plural(property->steps));
     free(words);
     return more;
 }

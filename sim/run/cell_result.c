@@ -59,8 +59,6 @@ static void fill_property(struct result_property *made, const struct cell *cell,
 static void fill_properties(struct result_row *row, const struct cell *cell,
                             const enum confirmed *on_redis)
 {
-    enum property headline = PROPERTY_COUNT;
-    cell_judge(cell, &headline);
     row->properties = memory_new(PROPERTY_COUNT, sizeof *row->properties);
     row->as_expected = AS_EXPECTED_NONE;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
@@ -70,7 +68,6 @@ static void fill_properties(struct result_row *row, const struct cell *cell,
         *made = (struct result_property){.property = (enum property)i,
                                          .verdict = cell->outcome.findings[i].verdict,
                                          .expected = EXPECTED_NOTHING,
-                                         .is_headline = i == (int)headline,
                                          .first_index = -1,
                                          .confirmed = on_redis[i]};
         fill_property(made, cell, row->fail_on);
@@ -82,7 +79,7 @@ static void fill_search(struct search_figures *search, const struct cell *cell)
 {
     const struct explore_options *options = &cell->options;
     const struct explore_outcome *outcome = &cell->outcome;
-    cell_print(cell, search->words, sizeof search->words);
+    cell_print_silent(cell, search->words, sizeof search->words);
     search->has_one_section = cell->has_one_section;
     search->section = options->section;
     search->learned_ways = cell->learned_ways;
@@ -121,4 +118,5 @@ void result_add_cell(struct results *results, const struct cell *cell,
     row->search = memory_new(1, sizeof *row->search);
     fill_search(row->search, cell);
     fill_properties(row, cell, on_redis);
+    result_name_causes(row);
 }

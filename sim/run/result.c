@@ -187,26 +187,6 @@ enum standing result_standing(const struct result_row *row)
 
 /* --- cells --- */
 
-const struct result_property *result_cell_headline(const struct result_row *row)
-{
-    for (int i = 0; i < row->properties_count; i++)
-        if (row->properties[i].is_headline)
-            return &row->properties[i];
-    return NULL;
-}
-
-enum cell_word result_cell_word(const struct result_row *row)
-{
-    const struct result_property *headline = result_cell_headline(row);
-    if (!headline)
-        return row->search->is_complete  ? CELL_SAFE
-               : row->search->is_sampled ? CELL_NOT_FOUND
-                                         : CELL_UNKNOWN;
-    if (cause_blame(headline->cause) == BLAME_NOBODY)
-        return CELL_INHERENT;
-    return headline->property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
-}
-
 bool result_property_is_defect(const struct result_property *property)
 {
     return property->error || property->confirmed == CONFIRMED_NO;

@@ -14,7 +14,7 @@
 
 enum { EXPECTED_NOTHING = -1 }; /* result_property.expected: none stated */
 
-enum { SEARCH_WORDS_MAX = 160 };
+enum { SEARCH_WORDS_MAX = 160, CELL_WORDS_MAX = 64 * CAUSE_COUNT };
 
 /* What --confirm found on a real server. Nothing was found where it does not know a command of the
  * witness (LACKS), or where there is nothing to replay (NOTHING). */
@@ -40,9 +40,8 @@ struct result_property {
                             is around it */
 
     /* Of a cell: */
-    bool is_headline; /* the cell's words speak of it */
-    bool is_failure;  /* by --fail-on */
-    char *why;        /* UNKNOWN, NOT_APPLICABLE: why, else NULL */
+    bool is_failure; /* by --fail-on */
+    char *why;       /* UNKNOWN, NOT_APPLICABLE: why, else NULL */
     /* violated: */
     int64_t faults, steps; /* of the witness: fewest faults, then fewest steps */
     bool is_shortest;      /* nothing is shorter */
@@ -72,9 +71,9 @@ struct stress_figures {
 
 /* How a cell of the explorer was searched, and what that came to. */
 struct search_figures {
-    char words[SEARCH_WORDS_MAX]; /* as cell_print() */
-    bool has_one_section;         /* critical sections do one thing in every search: */
-    enum section section;         /* this; else what each property needs. A bound too */
+    char words[CELL_WORDS_MAX]; /* what the cell came to; see result_name_causes() */
+    bool has_one_section;       /* critical sections do one thing in every search: */
+    enum section section;       /* this; else what each property needs. A bound too */
 #define BOUND(name, member)  int64_t member;
 #define FIGURE(name, member) int64_t member;
 #include "run/search.def"
@@ -255,11 +254,25 @@ bool result_is_vacuous(const struct result_row *row);
 
 /* --- of cells --- */
 
-/* The property that the cell's words speak of, or NULL: nothing is violated, or unknown. */
+/* The causes that a cell names, the gravest first (causes.def): those that count (--fail-on); where
+ * none does, all that are somebody's fault; where none is that, and all was searched, the first.
+ * Each stands with the property of which it has the shortest witness: the fewest faults, then the
+ * fewest steps. told: CAUSE_COUNT. Returns how many. Every report names these, and so the same. */
+int result_cell_causes(const struct result_row *row, const struct result_property **told);
+
+/* Of these the first, NULL: there is none. Its witness is the counterexample of the cell. */
 const struct result_property *result_cell_headline(const struct result_row *row);
 
-/* What the cell's words come to, for colours and counts; as cell_judge(). */
+/* The shorter of two witnesses; the first where neither is. */
+bool result_is_shorter(const struct result_property *property, const struct result_property *than);
+
+/* What the first comes to, for colours and counts. */
 enum cell_word result_cell_word(const struct result_row *row);
+
+/* Puts the causes that the cell names into its words: "broken (unlock-bug, 10 steps; late-grant, 6
+ * steps)", "stuck (3 steps; no-expiry, 1 step)", "overrun only". Where it names none, its words
+ * stay. */
+void result_name_causes(struct result_row *row);
 
 /* Is there a witness that did not replay, or that real Redis did not follow: a defect of picklock?
  */

@@ -151,24 +151,83 @@ static void add_violation(struct result_row *row, enum property property, enum c
                                  .cause = cause,
                                  .steps = steps,
                                  .is_shortest = true,
-                                 .is_headline = at == 0,
                                  .is_failure = cause_blame(cause) == BLAME_SCHEME};
 }
 
-/* What the deployment did does not hide what the lock did, and the steps are the verdict's. */
+static void assert_cell_says(struct result_row *row, const char *words, int headline)
+{
+    result_name_causes(row);
+    assert_string_equal(row->search->words, words);
+    assert_ptr_equal(view_headline(row), &row->properties[headline]);
+}
+
+/* What the deployment did does not hide what the lock did, and each cause has the steps of its own
+ * shortest witness. */
 static void a_cell_tells_all_that_counts(void **state)
 {
     struct results results = {0};
     (void)state;
-    struct result_row *row = add_cell(&results, "broken (early-expiry, 7 steps)");
+    struct result_row *row = add_cell(&results, "safe");
     add_violation(row, PROPERTY_LEASE_EXCLUSION, CAUSE_EARLY_EXPIRY, 7);
-    assert_words(view_cell_line(row), "broken (early-expiry, 7 steps)");
-    assert_ptr_equal(view_headline(row), &row->properties[0]);
+    assert_cell_says(row, "broken (early-expiry, 7 steps)", 0);
     add_violation(row, PROPERTY_MUTUAL_EXCLUSION, CAUSE_LATE_GRANT, 9);
     add_violation(row, PROPERTY_FRESH_GRANT, CAUSE_LATE_GRANT, 6);
     add_violation(row, PROPERTY_RELEASE_OWN, CAUSE_UNLOCK_BUG, 8);
-    assert_words(view_cell_line(row), "broken (unlock-bug, 8 steps; late-grant, 6 steps)");
-    assert_ptr_equal(view_headline(row), &row->properties[3]);
+    assert_cell_says(row, "broken (unlock-bug, 8 steps; late-grant, 6 steps)", 3);
+    row->properties[2].faults = 2; /* shorter, but it takes more of them */
+    assert_cell_says(row, "broken (unlock-bug, 8 steps; late-grant, 9 steps)", 3);
+    row->properties[3].is_shortest = false;
+    for (int i = 0; i < row->properties_count; i++)
+        row->properties[i].is_failure = false;
+    assert_cell_says(
+        row, "broken (unlock-bug, at most 8 steps; late-grant, 9 steps; early-expiry, 7 steps)", 3);
+    results_free(&results);
+}
+
+/* Its word is that of the gravest cause: so it is counted, too. */
+static void a_cell_is_stuck_where_nothing_graver_is_there(void **state)
+{
+    struct results results = {0};
+    struct view view;
+    (void)state;
+    struct result_row *row = add_cell(&results, "safe");
+    add_violation(row, PROPERTY_ALWAYS_EXPIRES, CAUSE_NO_EXPIRY, 1);
+    add_violation(row, PROPERTY_FRESH_GRANT, CAUSE_LATE_GRANT, 6);
+    assert_cell_says(row, "broken (no-expiry, 1 step; late-grant, 6 steps)", 0);
+    add_violation(row, PROPERTY_PROGRESS, CAUSE_STUCK, 3);
+    assert_cell_says(row, "stuck (3 steps; no-expiry, 1 step; late-grant, 6 steps)", 2);
+    view_init(&view, &results);
+    assert_int_equal(view_count(&view).words[CELL_STUCK], 1);
+    view_close(&view);
+    add_violation(row, PROPERTY_RELEASE_OWN, CAUSE_UNLOCK_BUG, 8);
+    row->properties[2].steps = 0;
+    assert_cell_says(row,
+                     "broken (unlock-bug, 8 steps; stuck, from the start on; no-expiry, 1 step; "
+                     "late-grant, 6 steps)",
+                     3);
+    row->properties[2].cause = CAUSE_ENDLESS_WAIT;
+    row->properties[2].steps = 2;
+    row->properties_count = 3;
+    row->properties[0].verdict = row->properties[1].verdict = VERDICT_HOLDS;
+    assert_cell_says(row, "stuck (endless-wait, 2 steps)", 2);
+    results_free(&results);
+}
+
+/* Of what was not searched it would say nothing. */
+static void what_is_nobodys_fault_is_told_of_a_whole_search(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    struct result_row *row = add_cell(&results, "unknown (the time was up)");
+    add_violation(row, PROPERTY_NO_ORPHAN, CAUSE_LEFTOVER, 3);
+    add_violation(row, PROPERTY_MUTUAL_EXCLUSION, CAUSE_OVERRUN, 8);
+    result_name_causes(row);
+    assert_string_equal(row->search->words, "unknown (the time was up)");
+    assert_null(view_headline(row));
+    row->search->is_complete = true;
+    assert_cell_says(row, "overrun only", 1);
+    row->properties[0].is_failure = row->properties[1].is_failure = true; /* --fail-on any */
+    assert_cell_says(row, "nobody's fault (overrun, 8 steps; leftover, 3 steps)", 1);
     results_free(&results);
 }
 
@@ -207,16 +266,6 @@ static void good_news_is_told_where_it_was_shown(void **state)
     results_free(&results);
 }
 
-static void a_cell_that_tells_all_keeps_its_words(void **state)
-{
-    struct results results = {0};
-    (void)state;
-    struct result_row *row = add_cell(&results, "stuck (at most 3 steps)");
-    add_violation(row, PROPERTY_PROGRESS, CAUSE_STUCK, 3);
-    assert_words(view_cell_line(row), "stuck (at most 3 steps)");
-    results_free(&results);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,8 +274,9 @@ int main(void)
         cmocka_unit_test(a_scheme_of_the_table_broke_the_lock_or_fails_otherwise),
         cmocka_unit_test(a_sample_says_that_it_is_one),
         cmocka_unit_test(a_cell_tells_all_that_counts),
+        cmocka_unit_test(a_cell_is_stuck_where_nothing_graver_is_there),
+        cmocka_unit_test(what_is_nobodys_fault_is_told_of_a_whole_search),
         cmocka_unit_test(good_news_is_told_where_it_was_shown),
-        cmocka_unit_test(a_cell_that_tells_all_keeps_its_words),
         cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ bool explore_judges(enum section section, enum property property)
 {
     enum { SECTION_ANY = SECTION_COUNT };
     static const int judged_with[PROPERTY_COUNT] = {
-#define PROPERTY(id, file, name, severity, promise, workload, ...) SECTION_##workload,
+#define PROPERTY(id, file, name, promise, workload, ...) SECTION_##workload,
 #include "checks/properties.def"
 #undef PROPERTY
     };

@@ -92,8 +92,8 @@ enum cell_word { CELL_SAFE, CELL_INHERENT, CELL_BROKEN, CELL_STUCK, CELL_NOT_FOU
 /* Were all runs of a sample made, and judged? */
 bool cell_is_sampled(const struct cell *cell);
 
-/* The worst that was found; *property is the one that says so (CELL_INHERENT, BROKEN, STUCK). */
-enum cell_word cell_judge(const struct cell *cell, enum property *property);
+/* Is something violated, and not by nobody's fault? */
+bool cell_is_violated(const struct cell *cell);
 
 /* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ..., or why it does not
  * apply. At most size bytes; returns text. */
@@ -107,7 +107,8 @@ const char *cell_tried(const struct cell *cell, char *text, size_t size);
  * "random run 17 with seed 0"; "" where it had. At most size bytes; returns text. */
 const char *cell_found_by(const struct cell *cell, enum property property, char *text, size_t size);
 
-/* "safe", "overrun only", "broken (unlock-bug, 14 steps)", ... At most size bytes; returns text. */
-const char *cell_print(const struct cell *cell, char *text, size_t size);
+/* Of a cell that names no cause: "safe", "not found in 4000 runs", "unknown (..)". At most size
+ * bytes; returns text. */
+const char *cell_print_silent(const struct cell *cell, char *text, size_t size);
 
 #endif

@@ -1,61 +1,23 @@
-/* cell_words.c - what a cell comes to: the gravest that was found, and all that is told of it in
- * words. See cell.h. */
+/* cell_words.c - what is told of a cell's searches in words: how far they came, what was tried, why
+ * something is unknown. Which causes a cell names says run/cell_causes.c. See cell.h. */
 #include "explore/result/cell.h"
 
 #include "base/units.h"
 
 #include <stdio.h>
 
-/* The gravest first. */
-static const enum property severity[] = {
-#define PROPERTY(id, file, name, severity, ...) [severity] = PROPERTY_##id,
-#include "checks/properties.def"
-#undef PROPERTY
-};
-
-_Static_assert(sizeof severity / sizeof *severity == PROPERTY_COUNT,
-               "a property without a severity");
-
-static enum cell_word word_of(const struct cell *cell, enum property property)
-{
-    if (cause_blame(cell->witnesses[property].cause) == BLAME_NOBODY)
-        return CELL_INHERENT;
-    return property == PROPERTY_PROGRESS ? CELL_STUCK : CELL_BROKEN;
-}
-
-/* Can nobody acquire the lock, from the start on? */
-static bool is_never_acquired(const struct cell *cell)
-{
-    const struct explore_finding *progress = &cell->outcome.findings[PROPERTY_PROGRESS];
-    return progress->verdict == VERDICT_VIOLATED && progress->is_endless && progress->events == 0;
-}
-
 bool cell_is_sampled(const struct cell *cell)
 {
     return cell->is_sample && cell->outcome.end == END_RUNS && (!cell->doubt || cell->is_unstruck);
 }
 
-enum cell_word cell_judge(const struct cell *cell, enum property *property)
+bool cell_is_violated(const struct cell *cell)
 {
-    bool is_complete = cell->outcome.end == END_COMPLETE, is_never = is_never_acquired(cell);
-    enum cell_word word = is_complete             ? CELL_SAFE
-                          : cell_is_sampled(cell) ? CELL_NOT_FOUND
-                                                  : CELL_UNKNOWN;
-    for (size_t i = 0; i < sizeof severity / sizeof *severity; i++) {
-        bool is_told_anyway = is_never && severity[i] == PROPERTY_PROGRESS;
-        if (cell->outcome.findings[severity[i]].verdict != VERDICT_VIOLATED || is_told_anyway)
-            continue;
-        enum cell_word found = word_of(cell, severity[i]);
-        if (found == CELL_INHERENT && word != CELL_SAFE)
-            continue;
-        *property = severity[i];
-        word = found;
-        if (found != CELL_INHERENT)
-            return word;
-    }
-    if (is_never)
-        *property = PROPERTY_PROGRESS;
-    return is_never ? CELL_STUCK : word;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED &&
+            cause_blame(cell->witnesses[i].cause) != BLAME_NOBODY)
+            return true;
+    return false;
 }
 
 static bool is_random(const struct cell *cell)
@@ -148,41 +110,17 @@ const char *cell_why(const struct cell *cell, enum property property, char *text
     return text;
 }
 
-const char *cell_print(const struct cell *cell, char *text, size_t size)
+const char *cell_print_silent(const struct cell *cell, char *text, size_t size)
 {
-    enum property property = PROPERTY_MUTUAL_EXCLUSION;
-    enum cell_word word = cell_judge(cell, &property);
-    int steps = cell->outcome.findings[property].events;
-    const char *at_most = cell->outcome.findings[property].is_shortest ? "" : "at most ";
     char why[CELL_WHY_MAX];
-    switch (word) {
-    case CELL_SAFE:
+    if (cell->outcome.end == END_COMPLETE)
         snprintf(text, size, "safe");
-        break;
-    case CELL_INHERENT:
-        snprintf(text, size, "%s only", cause_name(cell->witnesses[property].cause));
-        break;
-    case CELL_BROKEN:
-        snprintf(text, size, "broken (%s, %s%d step%s)%s",
-                 cause_name(cell->witnesses[property].cause), at_most, steps, units_plural(steps),
-                 is_never_acquired(cell) ? ", and nobody can ever acquire it" : "");
-        break;
-    case CELL_STUCK:
-        if (is_never_acquired(cell))
-            snprintf(text, size, "stuck (nobody can ever acquire it)");
-        else
-            snprintf(text, size, "stuck (%s%d step%s)", at_most, steps, units_plural(steps));
-        break;
-    case CELL_NOT_FOUND:
+    else if (cell_is_sampled(cell))
         snprintf(text, size, "%s in %llu runs", cell->is_unstruck ? "not struck" : "not found",
                  (unsigned long long)cell->outcome.runs);
-        break;
-    case CELL_UNKNOWN:
-        /* of any property that is not progress */
+    else /* of any property that is not progress */
         snprintf(text, size, "unknown (%s)",
                  is_random(cell) ? cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why)
                                  : explore_end_words(cell->outcome.end));
-        break;
-    }
     return text;
 }
