@@ -189,3 +189,32 @@ def test_libraries_under_load(picklock, tmp_path, name):
     causes = {one["cause"] for one in found.values() if one["verdict"] == "violated"}
     assert ("unlock-bug" in causes) == (name == "naive_lock.py"), ran
     assert name == "naive_lock.py" or causes <= {"overrun", "late-grant", "leftover"}, ran
+
+
+def test_who_goes_past_its_servers_is_told(picklock, tmp_path):
+    """A lock of its own, in a file: no server has seen anything, so nothing that it did under faults of the network is known."""
+    (tmp_path / "my_lock.py").write_text(f"""
+import os
+import picklock_worker
+
+class Worker(picklock_worker.Worker):
+    def init(self, settings):
+        pass
+
+    def acquire(self, wait_ms):
+        try:
+            os.close(os.open({str(tmp_path / 'lock')!r}, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
+
+    def release(self):
+        os.unlink({str(tmp_path / 'lock')!r})
+        return True
+
+picklock_worker.run(Worker)
+""")
+    ran, found, _ = stress(picklock, tmp_path, f"{PYTHON} {shlex.quote(str(tmp_path / 'my_lock.py'))}", "--no-faults", "--duration", "500ms",
+                           "--clients", 2, "--lease", "10s")
+    assert ran.status == 2 and found["lease-exclusion"]["verdict"] == "unknown", ran
+    assert "sent no command to the servers that it was given" in " ".join(ran.out.split()), ran

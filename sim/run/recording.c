@@ -13,6 +13,7 @@ static void recording_take(void *context, const struct event *event)
 {
     struct recording *recording = context;
     recording->last_us = event->time_us;
+    recording->has_executed |= event->kind == EVENT_EXECUTE && event->op != OP_ACCESS;
     if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
         recording->is_unsupported = true;
     checks_event(recording->checks, event);

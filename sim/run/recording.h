@@ -15,6 +15,7 @@ struct recording {
     struct schedule *schedule;      /* NULL: none is written */
     int64_t last_us;                /* time of its last event */
     bool is_unsupported;            /* a server did not know a command */
+    bool has_executed;              /* a server has executed one that a lock sent */
 };
 
 /* What stands at the head of the run's history. */

@@ -89,6 +89,12 @@ static const char *never_struck(const struct stress_options *options,
     return NULL;
 }
 
+/* Whoever was granted a lock, and no server that we see executed anything. */
+static const char past_us[] =
+    "it was granted the lock, and sent no command to the servers that it was given: what goes past "
+    "them is not seen, and no fault of the network strikes it. Use the addresses of init as they "
+    "are (\"servers\")";
+
 /* Why nothing could have been found; NULL: it could. A stall within a release strikes behind the
  * hold, and is what was asked for all the same. */
 static const char *vacuity_of(const struct stress_options *options,
@@ -288,7 +294,9 @@ static void judge(struct result_row *row, struct recording *recording,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
                                    .interrupted = interrupted,
                                    .error = outcome->doubt.code ? outcome->doubt.text : sick,
-                                   .vacuity = vacuity_of(options, outcome, &counters),
+                                   .vacuity = counters.grants && !recording->has_executed
+                                                  ? past_us
+                                                  : vacuity_of(options, outcome, &counters),
                                    .fail_on = fail_on});
     free(interrupted);
     free(sick);
