@@ -51,6 +51,13 @@ def test_what_is_granted_without_a_command_is_untrue_and_hides_nothing(picklock,
     assert "bug-or-loss" in (checked := picklock("check", history)).out and "unlock-bug" not in checked.out, checked
 
 
+def test_an_acquire_that_waits_first_is_told_so(picklock, tmp_path):
+    """Asking does not decide it, and it is not said to send nothing at all."""
+    worker = changed_naive(tmp_path, (SETS, f"import time; time.sleep(0.01); {SETS}"))
+    ran = picklock("explore", "--worker", worker, "--fault", "none", "--rounds", "1", "--no-cache", "--json", tmp_path / "r.json")
+    assert ran.status == 2 and "its acquire sends no command at once: one that waits first" in (tmp_path / "r.json").read_text(), ran
+
+
 PAST_THE_PROXY = """
         import ctypes, socket, struct
         if self.settings.name == "B":

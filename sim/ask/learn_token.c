@@ -123,7 +123,10 @@ enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure
     for (int i = 0; i < COMMANDS_MAX && has && !asker->token_word && !fail; i++) {
         fail = look_at_command(asker, &second, i, seen, &has, failure);
         if (!fail && !has && i == 0)
-            fail = failure_set(failure, FAIL_UNKNOWN, "its acquire sends no command");
+            fail =
+                failure_set(failure, FAIL_UNKNOWN,
+                            "its acquire sends no command at once: one that waits first, or asks "
+                            "nobody, is not decided by asking");
     }
     /* Histories begin behind a reset. */
     if (!fail)

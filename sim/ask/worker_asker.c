@@ -209,11 +209,12 @@ static enum fail two_answers(struct worker_asker *asker, const struct seat *seat
     describe(asker, now, two, sizeof two);
     asker->has_two_answers = true;
     return failure_set(failure, FAIL_UNKNOWN,
-                       "the worker gave two answers to one question, so it %s: "
-                       "after \"%s\", when %s, it once %s; and once it %s%s",
-                       seat->turn     ? "is not deterministic, or does not treat its servers alike"
-                       : seat->client ? "is not deterministic, or its clients are not alike"
-                                      : "is not deterministic",
+                       "the worker gave two answers to one question: what it does hangs on more "
+                       "than what it was asked and answered (chance, a token drawn for each try, a "
+                       "timer left behind)%s: after \"%s\", when %s, it once %s; and once it %s%s",
+                       seat->turn     ? ", or it does not treat its servers alike"
+                       : seat->client ? ", or its clients are not alike"
+                                      : "",
                        worker_asker_tell(asker, edge->from, history, sizeof history), what, one,
                        two, strcmp(one, two) == 0 ? hidden_difference(before, now) : "");
 }
