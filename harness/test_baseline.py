@@ -251,6 +251,32 @@ def test_a_worker_has_one_too(picklock, file, tmp_path):
     assert known.status == 0 and "passes: nothing new that counts" in known.out and "Known, accepted: unlock-bug (in 1 cell" in known.out, known
 
 
+@pytest.mark.parametrize("command", [["run", "expired-lease-double-delete"], ["explore", "--fault", "none,slow-work"]], ids=["run", "explore"])
+def test_what_is_accepted_is_no_failure_in_words_either(picklock, file, tmp_path, command):
+    """Neither in the terminal, nor in Markdown, nor on the page, of a lock of one's own; without the list it is one."""
+    words = [*command, "--worker", f"/usr/bin/python3 {ROOT}/sim/worker/examples/naive_lock.py", "--fail-on", "scheme", "--out", tmp_path / "out"]
+    failed = picklock(*words)
+    assert failed.status == 1 and "naive_lock.py fails: unlock-bug." in failed.out, failed
+    said = "naive_lock.py passes: nothing new was found; stated by the scenario, or known: unlock-bug."
+    for update in (["--update-baseline"], []):
+        known = picklock(*words, "--baseline", file, *update, "--markdown", tmp_path / "it.md", "--html", tmp_path / "it.html")
+        assert known.status == 0 and said in known.out and "fails" not in known.out, known
+        assert said in (tmp_path / "it.md").read_text().splitlines()[0].replace("\\", "")
+        assert f'<h1 class="good">{said}</h1>' in (tmp_path / "it.html").read_text()
+
+
+def test_what_a_scenario_states_is_no_failure_in_words_either(picklock, tmp_path):
+    stated = tmp_path / "stated.yaml"
+    stated.write_text((ROOT / "scenarios/expired-lease-double-delete.yaml").read_text().replace("name: expired-lease-double-delete", "name: stated").split("expect:")[0] +
+                      "expect:\n  mine: { lease-exclusion: violated, mutual-exclusion: violated, release-own: violated }\n")
+    source = tmp_path / "mine.c"
+    skeleton = (ROOT / "sim/schemes/skeleton.c").read_text().replace("skeleton", "mine")
+    source.write_text(skeleton.replace("out_compare_and_delete(out, SERVER_ONE, lease)", "out_del(out, SERVER_ONE)"))
+    subprocess.run(["cc", "-std=c17", f"-I{ROOT}/sim", "-shared", "-fPIC", "-o", tmp_path / "mine.so", source], check=True)
+    ran = picklock("run", "--on", "sim", "--scheme", tmp_path / "mine.so", stated, "--out", tmp_path / "out")
+    assert ran.status == 0 and "mine passes: nothing new was found; stated by the scenario, or known: unlock-bug." in ran.out, ran
+
+
 EXTEND = '''
     def extend(self):
         return self.redis.pexpire(self.settings.key, self.settings.ttl_ms)

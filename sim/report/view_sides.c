@@ -16,7 +16,9 @@ enum fate { FATE_KEPT, FATE_OPEN, FATE_BROKEN, FATE_COUNT };
 struct lock_fate {
     const char *lock; /* borrowed */
     enum fate fate;
-    unsigned causes; /* bit enum cause: its own doing, or perhaps its server's (bug-or-loss) */
+    unsigned causes;  /* bit enum cause: its own doing, or perhaps its server's (bug-or-loss) */
+    unsigned counted; /* those of them that are not accepted everywhere */
+    bool is_open;     /* something of it is not decided */
     bool is_naive, is_unrated;
     bool is_sample; /* all that is known of it comes from stress runs */
 };
@@ -29,15 +31,25 @@ struct lock_side {
     int count, by_fate[FATE_COUNT];
 };
 
-static unsigned own_causes(const struct result_row *row)
+/* A scenario states it, or a baseline accepts it. */
+static bool is_accepted(const struct result_row *row, const struct result_property *property)
+{
+    const bool is_stated =
+        row->as_expected == AS_EXPECTED_YES && row->fail_on == FAIL_ON_UNSAID && !row->search;
+    return is_stated || property->known >> property->cause & 1;
+}
+
+/* The lock's own; accepts: also those that are accepted. */
+static unsigned own_causes(const struct result_row *row, bool accepts)
 {
     unsigned causes = 0;
     for (int i = 0; i < row->properties_count; i++) {
-        const enum cause cause = row->properties[i].cause;
-        const enum blame blame = cause_blame(cause);
-        if (row->properties[i].verdict == VERDICT_VIOLATED &&
-            (blame == BLAME_SCHEME || blame == BLAME_EITHER))
-            causes |= 1u << cause;
+        const struct result_property *property = &row->properties[i];
+        const enum blame blame = cause_blame(property->cause);
+        if (property->verdict == VERDICT_VIOLATED &&
+            (blame == BLAME_SCHEME || blame == BLAME_EITHER) &&
+            (accepts || !is_accepted(row, property)))
+            causes |= 1u << property->cause;
     }
     return causes;
 }
@@ -65,12 +77,16 @@ static bool is_judged(const struct result_row *row)
 
 static void note_row(struct lock_fate *fate, const struct result_row *row)
 {
-    const unsigned causes = own_causes(row);
-    const enum fate now = breaking(causes, true) ? FATE_BROKEN
-                          : is_open(row)         ? FATE_OPEN
-                                                 : FATE_KEPT;
+    const unsigned counted = own_causes(row, false);
+    fate->causes |= own_causes(row, true);
+    fate->counted |= counted;
+    /* What a scenario states of a naive scheme is what it shows. */
+    const enum fate now = breaking(row->is_unrated ? counted : own_causes(row, true), true)
+                              ? FATE_BROKEN
+                          : is_open(row) ? FATE_OPEN
+                                         : FATE_KEPT;
     fate->fate = now > fate->fate ? now : fate->fate;
-    fate->causes |= causes;
+    fate->is_open |= is_open(row);
     fate->is_sample &= row->stress != NULL;
 }
 
@@ -184,13 +200,26 @@ static char *but_part(const struct lock_side *side)
     return words;
 }
 
+/* One of nobody's side, of which all that was found is accepted. */
+static char *words_of_accepted(const struct lock_fate *lock)
+{
+    char *names = names_of_causes(lock->causes);
+    char *words =
+        memory_format("%s %s; stated by the scenario, or known: %s", lock->lock,
+                      lock->is_open ? "is not decided" : "passes: nothing new was found", names);
+    free(names);
+    return words;
+}
+
 /* One lock that failed: "my_lock.py fails: late-grant, endless-wait"; of a naive or safe scheme
  * "The naive set-nx-ex-del broke the lock by its own doing (unlock-bug)". */
 static char *words_of_failed(const struct lock_side *side, const struct lock_fate *lock)
 {
     const bool is_rated = *side->adjective;
-    const unsigned told = is_rated ? breaking(lock->causes, true) : lock->causes;
+    const unsigned told = is_rated ? breaking(lock->causes, true) : lock->counted;
     bool is_either = true;
+    if (!told)
+        return words_of_accepted(lock);
     for (int i = 0; i < CAUSE_COUNT; i++)
         is_either &= !(told >> i & 1) || cause_blame((enum cause)i) == BLAME_EITHER;
     char *names = names_of_causes(told);
