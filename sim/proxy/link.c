@@ -284,6 +284,7 @@ void link_new(struct proxy *proxy, int socket, enum socket_kind kind)
     if (proxy->hooks.opened)
         proxy->hooks.opened(proxy->hooks.context, link, peer_port(&link->client), &link->owner);
     if (proxy->links_count > proxy->links_max) {
+        const bool is_one_of_many = proxy->was_full;
         proxy->noticed[NOTICE_NO_ROOM] += proxy->was_full;
         if (!proxy->was_full)
             proxy_notice(
@@ -293,7 +294,8 @@ void link_new(struct proxy *proxy, int socket, enum socket_kind kind)
         proxy->was_full = true;
         link_over(link, LEAVE_RST, LEAVE_NOW);
         /* At once: with no descriptor left libuv closes whoever waits, and tells nobody. */
-        side_close(&link->client, LEAVE_RST);
+        if (is_one_of_many)
+            side_close(&link->client, LEAVE_RST);
         return;
     }
     if (link->is_over) /* the owner did not want it */

@@ -32,6 +32,9 @@ static enum fail take_type(redisContext *control, struct key_state *state, bool 
     return FAIL_NONE;
 }
 
+/* 146 000 years: what is added to it does not overflow. */
+static const int64_t TTL_MAX_MS = INT64_MAX / 2000;
+
 static enum fail take_expiry(redisContext *control, struct key_state *state,
                              struct failure *failure)
 {
@@ -39,8 +42,7 @@ static enum fail take_expiry(redisContext *control, struct key_state *state,
     if (!reply)
         return FAIL_UNAVAILABLE;
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0)
-        state->ttl_us =
-            reply->integer < HISTORY_LONGEST_US / 1000 ? reply->integer * 1000 : HISTORY_LONGEST_US;
+        state->ttl_us = reply->integer < TTL_MAX_MS ? reply->integer * 1000 : TTL_MAX_MS * 1000;
     freeReplyObject(reply);
     return FAIL_NONE;
 }
@@ -220,7 +222,7 @@ void look_compare(const struct execution_seen *seen, struct effects *effects)
     if (behind->is_there && behind->ttl_us != TIME_NEVER &&
         (is_written || did_is_expiry(effect->did))) {
         effect->has_ttl = true;
-        effect->ttl_us = behind->ttl_us;
+        effect->ttl_us = history_duration_us(behind->ttl_us);
     }
 }
 
