@@ -32,6 +32,7 @@ def is_contradicted(checked):
 HELD = "0 0 a1>, 1 0 a1=granted, "
 NEXT = "20000 1 a1>, 20001 1 a1=granted"
 ASKED = HELD + "10 0 a2>, 12 0 a2=refused, "
+AGAIN = HELD + "10 0 a2>, 12 0 a2=granted, "
 REFUSED = "0 0 a1>, 1 1 a1>, 2 1 a1=refused, 3 0 a1={}, 5 1 a2>, 6 1 a2=granted"
 
 
@@ -43,6 +44,10 @@ REFUSED = "0 0 a1>, 1 1 a1>, 2 1 a1=refused, 3 0 a1={}, 5 1 a2>, 6 1 a2=granted"
     (ASKED + "20 0 r1>, 21 0 r1=released, 23 0 r2>, 24 0 r2=not-mine, " + NEXT, 0, False),
     (HELD + "9 0 e1>, 10 0 e1=failed, 15000 0 r1>, 15001 0 r1=not-mine, " + NEXT, 10000, False),  # he goes on as another process
     (HELD + "9 0 a2>, 10 0 a2=failed, 15000 0 e1>, 15001 0 e1=not-mine, " + NEXT, 10000, False),
+    (AGAIN + "20 0 r2>, 21 0 r2=released, " + NEXT, 0, False),  # it was entered again: one release ends it, or two
+    (AGAIN + "20 0 r2>, 21 0 r2=released, 22 0 r1>, 23 0 r1=released, " + NEXT, 10000, False),
+    (AGAIN + "20 0 r2>, 21 0 r2=released, 22 0 r1>, 23 0 r1=not-mine, " + NEXT, 0, False),
+    (AGAIN + NEXT, 0, True),
     (HELD + "50 0 exit, " + NEXT, 10000, False),
     (HELD + "50 0 crash, " + NEXT, 10000, False),
     (HELD + "50 0 e1>, 60 0 crash, " + NEXT, 10000, False),

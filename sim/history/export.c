@@ -125,11 +125,12 @@ static void end_others(struct export *export, int client)
             export->clients[i].is_holding &= i == client;
 }
 
-/* Which attempt has the lock, by what it was told; one without an answer has ended. */
+/* Which attempt has the lock, by what it was told; one without an answer has ended. Of a lock that
+ * was entered again nobody says which. */
 static void pass_on(struct export_client *client, enum result result)
 {
     if (client->op == OP_ACQUIRE && result == RESULT_GRANTED)
-        client->owner = client->attempt;
+        client->owner = client->is_holding ? EXPORT_NO_ATTEMPT : client->attempt;
     else if (result_outcome(result) == OUTCOME_INFO)
         export_retire(client);
     else if (client->op == OP_RELEASE && client->attempt == client->owner &&

@@ -52,14 +52,17 @@ static void leave_open(struct export *export, int client)
 }
 
 /* What is of another attempt than the one that has the lock is none of that process's: left open.
- */
+ * So is a grant of what its client has: there it would be one to two. */
 static void answer(struct export *export, const struct event *event)
 {
     static const char *const types[] = {
         [OUTCOME_OK] = "ok", [OUTCOME_FAIL] = "fail", [OUTCOME_INFO] = "info"};
     struct export_client *who = &export->clients[event->client];
     const bool is_ours = export->process < 0;
-    if (is_ours && result_outcome(event->result) != OUTCOME_INFO && export_is_of_another(who)) {
+    const bool is_again =
+        who->is_holding && event->op == OP_ACQUIRE && event->result == RESULT_GRANTED;
+    if (is_ours && (is_again ||
+                    (result_outcome(event->result) != OUTCOME_INFO && export_is_of_another(who)))) {
         put(export, event->client, event->op, event->lock, "info", NULL);
         export_retire(who);
         return;

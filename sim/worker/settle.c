@@ -255,9 +255,9 @@ static enum fail not_settled(struct session *session, struct failure *failure)
     const double patience = (double)session->options.patience_us / 1e6;
     if (session->outstanding)
         return failure_set(failure, FAIL_UNKNOWN,
-                           "the server has not answered %s within %d s: only pops that block, and "
-                           "WAIT, may wait at "
-                           "the server (XREAD with BLOCK may not yet)",
+                           "the server has not answered %s within %d s of real time: this machine "
+                           "is busy, or it waits at the server, as only pops that block, and WAIT, "
+                           "may (XREAD with BLOCK may not yet)",
                            session->waited_for, ANSWER_MS / 1000);
     for (int i = 0; i < session->options.clients; i++) {
         struct worker_slot *slot = &session->clients[i];
