@@ -79,11 +79,6 @@ static bool may_keep(const struct answers_engine *engine, int client)
            (keeps(engine, client) && !keeps_by_last(engine, client));
 }
 
-static bool may_release(const struct asker *asker)
-{
-    return asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED;
-}
-
 /* --- calls --- */
 
 static void acquire_called(struct answers_engine *engine, const struct event *event)
@@ -98,7 +93,7 @@ static void acquire_called(struct answers_engine *engine, const struct event *ev
                             .acquire = ASKED_OPEN,
                             .keeps = is_same ? before.keeps : KEEPS_NOTHING,
                             .may_come = is_same && (before.may_come || asker_may_have(&before)),
-                            .may_end = is_same && (before.may_end || may_release(&before)),
+                            .may_end = is_same && (before.may_end || asker_may_release(&before)),
                             .acquire_us = event->time_us,
                             .called_us = event->time_us};
     asker->may_reenter = engine->rules.may_be_reentered && may_keep(engine, event->client);

@@ -145,7 +145,6 @@ static bool is_former(const struct lock_way *way, int client)
 /* Has that changed it? */
 static bool leave_way(struct lock_way *way, const struct asker *asker, int client, bool is_short)
 {
-    bool may_release = asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED;
     bool has_had = way->owner == client || (standing_used(way, client) & USED_ACQUIRE);
     if (way->owner != client && !standing_used(way, client))
         return false;
@@ -157,7 +156,7 @@ static bool leave_way(struct lock_way *way, const struct asker *asker, int clien
     way->owner = FORMER;
     way->former = client;
     int64_t released_us = later(way->from_us, asker->release_us);
-    if (may_release && released_us < way->ends_us)
+    if (asker_may_release(asker) && released_us < way->ends_us)
         way->ends_us = released_us;
     return true;
 }

@@ -42,6 +42,12 @@ static inline bool asker_may_have(const struct asker *asker)
     return asker->acquire == ASKED_OPEN || asker->acquire == ASKED_UNANSWERED;
 }
 
+/* So can its release. */
+static inline bool asker_may_release(const struct asker *asker)
+{
+    return asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED;
+}
+
 /* What of a client has happened and is not answered: its acquire, which is not its ownership any
  * more; its release; its release or renewal, before its acquire, in vain. */
 enum { USED_ACQUIRE = 1, USED_RELEASE = 2, USED_IN_VAIN = 4, USED_MAX = 12, WAYS_MAX = 512 };

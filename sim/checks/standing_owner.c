@@ -118,7 +118,7 @@ static void release_early(struct lock_answers *lock, const struct lock_way *way)
     const struct asker *asker = &lock->room->askers[way->owner];
     bool owes_answer = asker->release == ASKED_OPEN && !asker->is_release_excused;
     unsigned how = (asker_may_have(asker) ? USED_ACQUIRE : 0u) | (owes_answer ? USED_RELEASE : 0u);
-    if (asker->release == ASKED_OPEN || asker->release == ASKED_UNANSWERED)
+    if (asker_may_release(asker))
         add_freed(lock->room, &lock->room->freed, *way, way->owner, how, asker->release_us);
 }
 
