@@ -367,6 +367,41 @@ def test_a_program_that_drops_our_time(picklock, worker):
     assert ran.status == 69 and "does not follow our time" in ran.err, ran
 
 
+# What the worker says when it is asked for the time, in us: by these two.
+TELLS_TIME = """
+import types
+{before}
+picklock_worker.time = types.SimpleNamespace(monotonic_ns=lambda: 1000 * ({monotonic}), time_ns=lambda: 1000 * ({wall}))
+"""
+
+
+@pytest.mark.parametrize("monotonic, wall", [
+    ("int(time.monotonic() * 1e6)", "int(time.time() * 1e6)"),  # a fraction, cut: 1 us off
+    ("int(time.monotonic() * 1000) * 1000", "int(time.time() * 1000) * 1000"),
+    ("1000 * round(time.monotonic(), 3) * 1000", "1000 * round(time.time(), 3) * 1000"),
+], ids=["microseconds", "milliseconds", "rounded"])
+def test_a_time_that_is_told_to_the_millisecond_is_fine_enough(picklock, worker, monotonic, wall):
+    ran = once(picklock, worker(TELLS_TIME.format(before="", monotonic=f"int({monotonic})", wall=f"int({wall})")))
+    assert ran.status == 0, ran
+
+
+@pytest.mark.parametrize("wrong", ["monotonic", "wall"])
+@pytest.mark.parametrize("readings, passed_ms, told_us", [
+    ("0, 7400, 17900", 0, 10500),  # the machine's, which went on by 7 ms meanwhile
+    ("0, 8001, 8001", 7, 8001),
+    ("0, 0, 0", 7, 0),
+], ids=["near", "beyond", "stands"])
+def test_a_clock_that_is_not_ours_is_none_that_is_told_coarsely(picklock, worker, wrong, readings, passed_ms, told_us):
+    told = {"monotonic": "time.monotonic_ns() // 1000", "wall": "time.time_ns() // 1000"}
+    began = told[wrong]
+    told[wrong] = "began + next(readings)"
+    ran = once(picklock, worker(TELLS_TIME.format(before=f"readings = iter([{readings}])\nbegan = {began}", **told)))
+    right_us = 1000 * passed_ms
+    monotonic_us, wall_us = (told_us, right_us) if wrong == "monotonic" else (right_us, told_us)
+    assert ran.status == 69 and (f"worker A does not live by our time: while {passed_ms} ms passed, its monotonic clock went on by {monotonic_us} us "
+                                 f"and its wall clock by {wall_us} us") in ran.err, ran
+
+
 def test_no_address_of_a_server_in_its_environment(picklock, worker, tmp_path):
     ran = picklock("test", "--once",
                    worker(f"open({str(tmp_path / 'seen')!r}, 'w').write(str([name for name in os.environ if 'REDIS' in name]))\n"),

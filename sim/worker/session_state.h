@@ -214,7 +214,8 @@ enum fail helpers_write(const char *folder, struct failure *failure);
 enum fail helpers_link_shim(struct session *session, struct failure *failure);
 
 /* --- prove.c --- */
-/* Is the worker's time ours? Asked twice, around a step of SESSION_PROOF_US. */
+/* Is the worker's time ours? Asked twice, around a step of SESSION_PROOF_US; a third time where
+ * that is not told to the microsecond. */
 enum fail session_prove_time(struct session *session, int client, struct failure *failure);
 
 #endif
