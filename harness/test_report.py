@@ -179,7 +179,7 @@ def test_junit_is_well_formed_and_counts(folder, request):
 
 
 def test_junit_tells_what_a_violation_and_an_open_cell_are(explored):
-    """A case a cell, in which every property that is violated stands."""
+    """A case a cell, in which every property that is violated stands with its sentences."""
     results = json.loads((explored / "results.json").read_text())["results"]
     cases = {(case.get("classname"), case.get("name")): case
              for case in ET.parse(explored / "junit.xml").getroot().iter("testcase")}
@@ -197,6 +197,7 @@ def test_junit_tells_what_a_violation_and_an_open_cell_are(explored):
         for found in violated:
             steps = ("" if found["shortest"] else "at most ") + f"{found['witness_steps']} step{'s'[:found['witness_steps'] != 1]}"
             assert f"{found['property']} is violated ({found['cause']}) in {steps}" in text
+            assert "\n".join(found["witness"]) in text
 
 
 @pytest.mark.parametrize("folder", ["sample", "real", "explored"])

@@ -44,11 +44,16 @@ static int copies_before(const struct view *view, int from, int at)
     return copies;
 }
 
-/* The sentences, and of a cell the steps of the witness. */
-static void print_told(FILE *out, const struct result_property *property)
+static void print_sentences(FILE *out, const struct result_property *property)
 {
     for (int i = 0; i < property->witness_lines; i++)
         text_format(out, TEXT_MARKUP, "%s\n", property->witness[i]);
+}
+
+/* The sentences, and of a cell the steps of the witness. */
+static void print_told(FILE *out, const struct result_property *property)
+{
+    print_sentences(out, property);
     for (int i = 0; i < property->choices_count; i++)
         text_format(out, TEXT_MARKUP, "%3d %s\n", i + 1, property->choices[i]);
     char *unlisted = property->choices_count ? view_unlisted_words(property) : NULL;
@@ -57,8 +62,21 @@ static void print_told(FILE *out, const struct result_property *property)
     free(unlisted);
 }
 
+/* The other causes of a run, each with its sentences. */
+static void print_more_causes(FILE *out, const struct result_row *row)
+{
+    const struct result_property *more[CAUSE_COUNT];
+    const int count = view_more_causes(row, more);
+    for (int i = 0; i < count; i++) {
+        char *words = view_finding_words(more[i]);
+        text_format(out, TEXT_MARKUP, "\n%s\n", words);
+        print_sentences(out, more[i]);
+        free(words);
+    }
+}
+
 /* The other properties of a cell that are violated, unknown, or whose witness did not replay: a
- * line each. */
+ * line each, and below what is violated its sentences. */
 static void print_others(FILE *out, const struct result_row *row,
                          const struct result_property *first)
 {
@@ -70,7 +88,9 @@ static void print_others(FILE *out, const struct result_row *row,
             continue;
         char *words = view_property_words(property);
         const char *why = property->error ? property->error : property->why;
-        text_format(out, TEXT_MARKUP, "%s%s%s\n", words, why ? ": " : "", why ? why : "");
+        text_format(out, TEXT_MARKUP, "%s%s%s%s\n", property->witness_lines ? "\n" : "", words,
+                    why ? ": " : "", why ? why : "");
+        print_sentences(out, property);
         free(words);
     }
 }
@@ -107,6 +127,8 @@ static void print_case(FILE *out, const struct result_row *row, const char *suit
         print_told(out, first);
     if (row->search)
         print_others(out, row, first);
+    else if (!row->error)
+        print_more_causes(out, row);
     fprintf(out, "</%s>\n    </testcase>\n", is_passed ? "system-out" : elements[outcome]);
     free(why);
 }
