@@ -119,6 +119,28 @@ def test_nothing_in_common_is_unknown(mended, tmp_path):
     assert told.status == 2 and "they share none" in told.out
 
 
+def test_bounds_that_differ_are_named(mended, tmp_path):
+    """Cells of other bounds are other cells; which bounds those are is said of each, in words and on the page."""
+    def explored(out, *words):
+        run("explore", "--scheme", "set-nx-px-cad", "--fault", "none", *words, "--out", tmp_path / out)
+        return tmp_path / out / "latest"
+    old = explored("old", "--clients", "2", "--rounds", "1")
+    for out, words, said in [
+        ("clients", ["--clients", "3", "--rounds", "1"], "3 clients now, 2 clients before"),
+        ("ticks", ["--clients", "2", "--rounds", "2", "--lease-ticks", "3"], "2 rounds now, 1 round before; lease of 3 ticks now, lease of 2 ticks before"),
+        ("section", ["--clients", "2", "--rounds", "1", "--section", "write"], "section: write now, section: what each property needs before"),
+        ("search", ["--clients", "2", "--rounds", "1", "--search", "random", "--runs", "10"], "random search, seed 0 now, every interleaving before"),
+    ]:
+        told = run("report", "--diff", old, explored(out, *words), "--html", tmp_path / "page.html", "--json", tmp_path / "new.json")
+        page = (tmp_path / "page.html").read_text()
+        for kind in ("Not there before", "Not there any more"):
+            assert f"\n{kind}\n  set-nx-px-cad, none (cell): {said}\n" in told.out, told
+        assert page.count(f"<td>the verdict as a whole<br><small>{said}</small></td>") == 2
+        assert sum(note.endswith(f": set-nx-px-cad, none (cell): {said}.") for note in json.loads((tmp_path / "new.json").read_text())["notes"]) == 2
+    told = run("report", "--diff", old, mended["safe"], "--html", tmp_path / "page.html")  # another lock
+    assert " now, " not in told.out and "the verdict as a whole<br>" not in (tmp_path / "page.html").read_text()
+
+
 def test_a_folder_that_is_none_is_refused(mended, tmp_path):
     assert run("report", "--diff", tmp_path, mended["safe"]).status == 64
 

@@ -166,26 +166,54 @@ static void compare_rows(struct diff *diff, const struct result_row *then,
         enum diff_kind kind = kind_of(was, is);
         if (kind == DIFF_COUNT)
             continue;
-        add_property(diff, (struct diff_change){kind, then, now, property, NULL, NULL, NULL}, was,
-                     is);
+        struct diff_change change = {.kind = kind, .then = then, .now = now, .property = property};
+        add_property(diff, change, was, is);
         diff->failures += kind == DIFF_NEW && result_standing(now) == STANDING_UNEXPECTED;
     }
     /* A whole row may be undecided without a word on its properties: it was not run to its end. */
     if (result_standing(now) != STANDING_UNKNOWN || result_standing(then) == STANDING_UNKNOWN)
         return;
     char *name = diff_name(now);
-    add(diff, (struct diff_change){DIFF_OPEN, then, now, PROPERTY_COUNT,
-                                   memory_text(view_verdict(then)), memory_text(view_verdict(now)),
-                                   memory_format("%s: the verdict as a whole", name)});
+    add(diff, (struct diff_change){.kind = DIFF_OPEN,
+                                   .then = then,
+                                   .now = now,
+                                   .property = PROPERTY_COUNT,
+                                   .was = memory_text(view_verdict(then)),
+                                   .is = memory_text(view_verdict(now)),
+                                   .words = memory_format("%s: the verdict as a whole", name)});
     free(name);
 }
 
-static void add_single(struct diff *diff, enum diff_kind kind, const struct result_row *row)
+/* Why no cell of the others is the same as this one, where one has its lock and faults: what was
+ * looked through otherwise. NULL: there is none, or it is no cell. The caller frees. */
+static char *otherwise(const struct result_row *row, const struct results *others, bool is_now)
+{
+    for (int i = 0; row->search && i < others->rows_count; i++) {
+        const struct result_row *other = &others->rows[i];
+        if (other->search && !strcmp(row->subject, other->subject) &&
+            !strcmp(result_lock(row), result_lock(other)))
+            return is_now ? search_difference(row->search, other->search)
+                          : search_difference(other->search, row->search);
+    }
+    return NULL;
+}
+
+/* One that has no counterpart among the others. */
+static void add_single(struct diff *diff, enum diff_kind kind, const struct result_row *row,
+                       const struct results *others)
 {
     const bool is_now = kind == DIFF_ONLY_NOW;
-    add(diff, (struct diff_change){kind, is_now ? NULL : row, is_now ? row : NULL, PROPERTY_COUNT,
-                                   memory_text(is_now ? "–" : view_verdict(row)),
-                                   memory_text(is_now ? view_verdict(row) : "–"), diff_name(row)});
+    char *name = diff_name(row), *bounds = otherwise(row, others, is_now);
+    add(diff, (struct diff_change){.kind = kind,
+                                   .then = is_now ? NULL : row,
+                                   .now = is_now ? row : NULL,
+                                   .property = PROPERTY_COUNT,
+                                   .was = memory_text(is_now ? "–" : view_verdict(row)),
+                                   .is = memory_text(is_now ? view_verdict(row) : "–"),
+                                   .bounds = bounds,
+                                   .words = memory_format("%s%s%s", name, bounds ? ": " : "",
+                                                          bounds ? bounds : "")});
+    free(name);
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -205,12 +233,12 @@ struct diff diff_results(const char *name, const struct results *then, const str
             compare_rows(&diff, was, row);
             continue;
         }
-        add_single(&diff, DIFF_ONLY_NOW, row);
+        add_single(&diff, DIFF_ONLY_NOW, row, then);
         diff.failures += result_standing(row) == STANDING_UNEXPECTED;
     }
     for (int i = 0; i < then->rows_count; i++)
         if (!counterpart(now, &then->rows[i], place_among(then, i)))
-            add_single(&diff, DIFF_ONLY_THEN, &then->rows[i]);
+            add_single(&diff, DIFF_ONLY_THEN, &then->rows[i], now);
     if (diff.count)
         qsort(diff.changes, (size_t)diff.count, sizeof *diff.changes, compare_changes);
     return diff;
@@ -221,6 +249,7 @@ void diff_free(struct diff *diff)
     for (int i = 0; i < diff->count; i++) {
         free(diff->changes[i].was);
         free(diff->changes[i].is);
+        free(diff->changes[i].bounds);
         free(diff->changes[i].words);
     }
     free(diff->changes);

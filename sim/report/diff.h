@@ -19,7 +19,9 @@ struct diff_change {
     const struct result_row *then, *now; /* borrowed; NULL: not there */
     enum property property;              /* PROPERTY_COUNT: the row as a whole */
     char *was, *is;                      /* "holds", "violated (unlock-bug, 14 steps)" */
-    char *words;                         /* a sentence */
+    char *bounds; /* of a cell that is there once: the bounds that differ from a cell of that lock
+                     and those faults in the other run; NULL: there is none */
+    char *words;  /* a sentence */
 };
 
 struct diff {

@@ -60,8 +60,11 @@ static void put_change(const struct page *page, const struct diff_change *change
         html_put(page, "<a href=\"#%s\">%s</a>", id, name);
     else
         html_put(page, "%s", name);
-    html_put(page, "</th><td>%s</td><td class=\"%s\">%s</td><td class=\"%s\">%s</td></tr>\n",
-             is_whole ? "the verdict as a whole" : property_name(change->property),
+    html_put(page, "</th><td>%s",
+             is_whole ? "the verdict as a whole" : property_name(change->property));
+    if (change->bounds)
+        html_put(page, "<br><small>%s</small>", change->bounds);
+    html_put(page, "</td><td class=\"%s\">%s</td><td class=\"%s\">%s</td></tr>\n",
              style_of(change->then, change->property), change->was,
              style_of(change->now, change->property), change->is);
     free(name);

@@ -239,24 +239,98 @@ bool search_is_same(const struct search_figures *a, const struct search_figures 
            a->cancels == b->cancels && !strcmp(a->method, b->method);
 }
 
-char *search_bounds(const struct search_figures *search)
+/* Takes list (NULL: nothing yet) and word. */
+static char *listed(char *list, const char *separator, char *word)
+{
+    char *longer = memory_format("%s%s%s", list ? list : "", list ? separator : "", word);
+    free(list);
+    free(word);
+    return longer;
+}
+
+static char *counted(int64_t count, const char *unit)
+{
+    return memory_format("%" PRId64 " %s%s", count, unit, units_plural(count));
+}
+
+/* How far was looked, bound by bound. */
+enum bound {
+    BOUND_CLIENTS,
+    BOUND_ROUNDS,
+    BOUND_SERVERS,
+    BOUND_LEASE,
+    BOUND_SECTION,
+    BOUND_EXTENDS,
+    BOUND_CANCELS,
+    BOUND_WAY,
+    BOUND_FAULTS, /* the last: cells of one table differ in it, so search_bounds() leaves it out */
+    BOUND_COUNT
+};
+
+/* In words, which the caller frees; what is usual has none: NULL. */
+static char *bound_words(const struct search_figures *search, enum bound bound)
 {
     const char *section = search_section(search);
-    char *way = search_is_random(search)
-                    ? memory_format(", %s search, seed %" PRId64, search->method, search->seed)
-                : search->learned_ways
-                    ? memory_format(", up to the learned model, k = %" PRId64, search->learned_ways)
-                    : memory_text("");
-    char *bounds = memory_format(
-        "%" PRId64 " client%s, %" PRId64 " round%s, %" PRId64 " server%s, lease of %" PRId64
-        " tick%s%s%s%s%s%s",
-        search->clients, units_plural(search->clients), search->rounds,
-        units_plural(search->rounds), search->servers, units_plural(search->servers),
-        search->lease_ticks, units_plural(search->lease_ticks), section ? ", section: " : "",
-        section ? section : "", search->extends ? ", each hold extended at most once" : "",
-        search->cancels ? ", each client cancelled at most once" : "", way);
-    free(way);
+    switch (bound) {
+    case BOUND_CLIENTS:
+        return counted(search->clients, "client");
+    case BOUND_ROUNDS:
+        return counted(search->rounds, "round");
+    case BOUND_SERVERS:
+        return counted(search->servers, "server");
+    case BOUND_LEASE:
+        return memory_format("lease of %" PRId64 " tick%s", search->lease_ticks,
+                             units_plural(search->lease_ticks));
+    case BOUND_SECTION:
+        return section ? memory_format("section: %s", section) : NULL;
+    case BOUND_EXTENDS:
+        return search->extends ? memory_text("each hold extended at most once") : NULL;
+    case BOUND_CANCELS:
+        return search->cancels ? memory_text("each client cancelled at most once") : NULL;
+    case BOUND_WAY:
+        if (search_is_random(search))
+            return memory_format("%s search, seed %" PRId64, search->method, search->seed);
+        return search->learned_ways
+                   ? memory_format("up to the learned model, k = %" PRId64, search->learned_ways)
+                   : NULL;
+    case BOUND_FAULTS:
+        return memory_format("at most %" PRId64 " fault%s", search->faults_max,
+                             units_plural(search->faults_max));
+    case BOUND_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+char *search_bounds(const struct search_figures *search)
+{
+    char *bounds = NULL;
+    for (enum bound bound = 0; bound < BOUND_FAULTS; bound++) {
+        char *words = bound_words(search, bound);
+        bounds = words ? listed(bounds, ", ", words) : bounds;
+    }
     return bounds;
+}
+
+char *search_difference(const struct search_figures *now, const struct search_figures *then)
+{
+    static const char *const usual[BOUND_COUNT] = {
+        [BOUND_SECTION] = "section: what each property needs",
+        [BOUND_EXTENDS] = "no hold extended",
+        [BOUND_CANCELS] = "no client cancelled",
+        [BOUND_WAY] = "every interleaving",
+    };
+    char *difference = NULL;
+    for (enum bound bound = 0; bound < BOUND_COUNT; bound++) {
+        char *is = bound_words(now, bound), *was = bound_words(then, bound);
+        const char *is_told = is ? is : usual[bound], *was_told = was ? was : usual[bound];
+        if ((is || was) && strcmp(is_told, was_told) != 0)
+            difference =
+                listed(difference, "; ", memory_format("%s now, %s before", is_told, was_told));
+        free(is);
+        free(was);
+    }
+    return difference;
 }
 
 /* --- all rows --- */

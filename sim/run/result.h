@@ -298,6 +298,10 @@ bool search_is_same(const struct search_figures *a, const struct search_figures 
  * that all cells of a scheme share; the caller frees. */
 char *search_bounds(const struct search_figures *search);
 
+/* "3 clients now, 2 clients before; at most 2 faults now, at most 1 fault before": the bounds, and
+ * the way, that are not the same; NULL: all are. The caller frees. */
+char *search_difference(const struct search_figures *now, const struct search_figures *then);
+
 /* --- of all rows --- */
 
 /* Why no verdict at all was earned, so that the whole is unknown: "nothing was run: ..."; NULL: one
