@@ -9,18 +9,23 @@ from pages import assert_readable, css, needs_browser, window
 
 @needs_browser
 def test_a_stress_run_is_drawn_over_its_time(page):
-    """Six plots; three parts of time, of which faults struck in two: those are shaded."""
+    """Seven plots; three parts of time, of which faults struck in two: those are shaded."""
     plots = page.find_elements("css selector", ".plot svg")
-    assert len(plots) == 6 and all(plot.is_displayed() and plot.size["height"] > 50 for plot in plots)
+    assert len(plots) == 7 and all(plot.is_displayed() and plot.size["height"] > 50 for plot in plots)
     shaded = [len(plot.find_elements("css selector", ".faults")) for plot in plots]
-    assert shaded == [2, 2, 2, 2, 0, 0], shaded
+    assert shaded == [2, 2, 2, 2, 2, 0, 0], shaded
     points = plots[0].find_element("css selector", ".curve-0").get_attribute("points").split()
     heights = [float(point.split(",")[1]) for point in points]
     assert heights[2] < heights[0] < heights[1], heights  # the third part had most operations: it is on top
+    holds = plots[2]  # of the clients that hold: 12 at most, 12 on average then, 5 in the end
+    assert "hold a lock: at most 12" in holds.find_element("css selector", "title").get_attribute("textContent")
+    average, most = ([float(point.split(",")[1]) for point in holds.find_element("css selector", f".curve-{i}").get_attribute("points").split()]
+                     for i in (0, 1))
+    assert average[0] > most[0] and average[1] == most[1] == min(most) and max(average) == average[2] > most[2]
     figures = page.find_element("css selector", ".figures")
     lefts = {figure.rect["x"] for figure in css(figures, ".plot")}
     assert len(lefts) == 2  # two columns
-    lengths = css(figures, ".plot")[4]
+    lengths = css(figures, ".plot")[5]
     assert re.search(r": half of them up to .* 99% up to .*, 99.9% up to .*, the longest ", lengths.text)
     ends = [(text.rect["x"], text.rect["x"] + text.rect["width"]) for text in css(lengths, "svg text")][2:]
     svg = css(lengths, "svg")[0].rect

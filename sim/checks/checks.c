@@ -376,10 +376,7 @@ static void conclude(const struct checks *checks, enum property property, struct
 
 int64_t checks_holders(const struct checks *checks)
 {
-    int64_t holders = 0;
-    for (int lock = 0; lock < checks->ledger.head->locks; lock++)
-        holders += checks->ledger.locks[lock].holders;
-    return holders;
+    return checks->ledger.holders;
 }
 
 int64_t checks_struck(const struct checks *checks)

@@ -280,6 +280,7 @@ struct ledger {
     int64_t index; /* of the event in hand, or the last one */
     struct ledger_client *clients;
     struct ledger_lock *locks;
+    int64_t holders;      /* of all locks: believers */
     bool has_sends;       /* it tells when requests were sent */
     bool lacks_calls;     /* something returned, or was executed, that nobody had called */
     bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an

@@ -18,6 +18,7 @@ static void hold_link(struct ledger *ledger, int number)
         ledger->clients[lock->first_holder].prev = number;
     lock->first_holder = number;
     lock->holders++;
+    ledger->holders++;
 }
 
 static void hold_unlink(struct ledger *ledger, int number)
@@ -31,6 +32,7 @@ static void hold_unlink(struct ledger *ledger, int number)
     if (client->next != NOBODY)
         ledger->clients[client->next].prev = client->prev;
     lock->holders--;
+    ledger->holders--;
 }
 
 static void hold_end(struct ledger *ledger, const struct event *event, int number)

@@ -1,6 +1,7 @@
 /* html_plots.c - what is plotted of stress runs: over the time of a run what it did, how long
- * acquires took, what was violated, with the parts shaded in which faults struck, and its memory;
- * how long waits and holds were; and of several runs of one lock its growth with clients. */
+ * acquires took, how many clients held a lock, what was violated, with the parts shaded in which
+ * faults struck, and its memory; how long waits and holds were; and of several runs of one lock
+ * its growth with clients. */
 #include "report/plot.h"
 
 #include "base/memory.h"
@@ -14,6 +15,15 @@ static int64_t per_second(int64_t count, int64_t us)
     return us > 0 ? count * 1000000 / us : 0;
 }
 
+/* How many held a lock on average, in thousandths. In a run that a file tells of a part may be of
+ * any length. */
+static int64_t thousandths_held(const struct series *series, int part, int64_t part_us)
+{
+    const double most = 1000 * (double)series->holders[part],
+                 held = 1000 * (double)series->held_us[part] / (double)part_us;
+    return (int64_t)(held < most ? held : most);
+}
+
 static void put_over_time(const struct page *page, const struct result_row *row)
 {
     const struct series *series = &row->stress->series;
@@ -21,12 +31,16 @@ static void put_over_time(const struct page *page, const struct result_row *row)
     const int64_t end_us = series->parts_count * series->part_us;
     struct plot rates = {.title = "Per second", .curves_count = 2};
     struct plot waits = {.title = "Acquire calls", .curves_count = 2, .unit = PLOT_TIME_US};
+    struct plot holds = {
+        .title = "Clients that hold a lock", .curves_count = 2, .unit = PLOT_THOUSANDTHS};
     struct plot found = {.title = "Violations, all causes", .curves_count = 1, .is_bars = true};
     struct plot memory = {.title = "Memory of picklock", .curves_count = 1, .unit = PLOT_MEMORY_KB};
     rates.curves[0].name = "operations";
     rates.curves[1].name = "grants";
     waits.curves[0].name = "p50";
     waits.curves[1].name = "p99";
+    holds.curves[0].name = "on average";
+    holds.curves[1].name = "at most";
     for (int i = 0; i < series->parts_count; i++) {
         const struct series_part *part = &series->parts[i];
         int64_t part_us = series->part_us;
@@ -38,12 +52,16 @@ static void put_over_time(const struct page *page, const struct result_row *row)
         rates.curves[1].values[i] = per_second(part->grants, part_us);
         waits.curves[0].values[i] = part->p50_us;
         waits.curves[1].values[i] = part->p99_us;
+        holds.curves[0].values[i] = thousandths_held(series, i, part_us);
+        holds.curves[1].values[i] = series->holders[i] * 1000;
         found.curves[0].values[i] = part->violations;
         memory.curves[0].values[i] = series->memory_kb[i];
     }
-    struct plot *const plots[] = {&rates, &waits, &found, &memory};
-    const int count = series->memory_kb[0] ? 4 : 3; /* older programs did not tell it */
-    for (int i = 0; i < count; i++) {
+    struct plot *const plots[] = {&rates, &waits, series_has_holds(series) ? &holds : NULL, &found,
+                                  series->memory_kb[0] ? &memory : NULL};
+    for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
+        if (!plots[i])
+            continue; /* older programs did not tell it */
         plots[i]->columns = series->parts_count;
         plots[i]->shades = faults;
         plots[i]->end_us = end_us;

@@ -128,6 +128,10 @@ static json_t *series_json(const struct series *series)
     json_object_set_new(made, "parts", parts);
     json_object_set_new(made, "waits", numbers_json(series->waits, SERIES_STEPS));
     json_object_set_new(made, "holds", numbers_json(series->holds, SERIES_STEPS));
+    if (series_has_holds(series)) {
+        json_object_set_new(made, "holders", numbers_json(series->holders, series->parts_count));
+        json_object_set_new(made, "held_us", numbers_json(series->held_us, series->parts_count));
+    }
     if (series->parts_count && series->memory_kb[0])
         json_object_set_new(made, "memory_kb",
                             numbers_json(series->memory_kb, series->parts_count));

@@ -124,8 +124,11 @@ static void print_number(enum plot_unit unit, int64_t value, char *text)
         (void)units_print_rounded(value, text);
     else if (unit == PLOT_MEMORY_KB)
         (void)snprintf(text, UNITS_TEXT_MAX, "%.1f MB", (double)value / 1024);
+    else if (unit == PLOT_THOUSANDTHS && value < 100000)
+        (void)snprintf(text, UNITS_TEXT_MAX, "%.3g", (double)value / 1000);
     else
-        (void)snprintf(text, UNITS_TEXT_MAX, "%" PRId64, value);
+        (void)snprintf(text, UNITS_TEXT_MAX, "%" PRId64,
+                       unit == PLOT_THOUSANDTHS ? value / 1000 : value);
 }
 
 void plot_put(const struct page *page, const struct plot *plot)

@@ -8,7 +8,7 @@
 enum { PLOT_CURVES_MAX = 2 };
 
 /* What the numbers of a plot are. */
-enum plot_unit { PLOT_COUNT, PLOT_TIME_US, PLOT_MEMORY_KB };
+enum plot_unit { PLOT_COUNT, PLOT_THOUSANDTHS, PLOT_TIME_US, PLOT_MEMORY_KB };
 
 /* All borrowed. */
 struct plot {

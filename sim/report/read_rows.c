@@ -165,7 +165,8 @@ static void read_series(struct results_reading *reading, json_t *stress, struct 
 {
     char place[PLACE_MAX];
     json_t *object = read_enter(reading, stress, "series", place);
-    READ_ONLY(reading, object, "part_us", "parts", "waits", "holds", "memory_kb");
+    READ_ONLY(reading, object, "part_us", "parts", "waits", "holds", "memory_kb", "holders",
+              "held_us");
     json_t *parts = read_member(reading, object, "parts");
     series->part_us = read_number(reading, object, "part_us");
     if (series->part_us < 1)
@@ -178,6 +179,10 @@ static void read_series(struct results_reading *reading, json_t *stress, struct 
     read_numbers(reading, object, "holds", series->holds, SERIES_STEPS);
     if (json_object_get(object, "memory_kb")) /* older programs did not tell it */
         read_numbers(reading, object, "memory_kb", series->memory_kb, series->parts_count);
+    if (json_object_get(object, "holders") || json_object_get(object, "held_us")) {
+        read_numbers(reading, object, "holders", series->holders, series->parts_count);
+        read_numbers(reading, object, "held_us", series->held_us, series->parts_count);
+    }
     read_leave(reading, place);
 }
 

@@ -77,6 +77,22 @@ static void check_expected(struct results_reading *reading, const struct result_
         read_bad(reading, "as_expected", "is false, and every property is as expected");
 }
 
+static void check_holds(struct results_reading *reading, const struct stress_figures *figures)
+{
+    const struct series *series = &figures->series;
+    char place[PLACE_MAX];
+    read_within(reading, "series", place);
+    for (int i = 0; i < series->parts_count; i++) {
+        const int64_t holders = series->holders[i];
+        if (holders > figures->clients)
+            read_bad(reading, "holders", "are more than the clients");
+        else if (series->held_us[i] > 0 &&
+                 (!holders || (series->held_us[i] - 1) / holders >= series->part_us))
+            read_bad(reading, "held_us", "is longer than so many holders can have held");
+    }
+    read_leave(reading, place);
+}
+
 /* What was counted is seen by the property that is about it. */
 static void check_figures(struct results_reading *reading, const struct result_row *row)
 {
@@ -104,6 +120,7 @@ static void check_figures(struct results_reading *reading, const struct result_r
         read_bad(reading, "faults_in_hold", "are more than the faults");
     if (figures->injected_wait_us > figures->clients * (row->elapsed_us + 1)) /* rounded */
         read_bad(reading, "injected_wait_us", "is more than all clients had");
+    check_holds(reading, figures);
     read_leave(reading, place);
 }
 

@@ -13,7 +13,8 @@ enum { FIRST_PART_US = 100000 };
 struct series_recorder {
     struct series made;
     const struct checks *checks;
-    int64_t violations; /* that were counted */
+    int64_t violations;             /* that were counted */
+    int64_t holders, held_until_us; /* so many held a lock then, counted up to then */
     struct histogram waits[SERIES_PARTS_MAX];
     struct series_client {
         int64_t called_us, granted_us; /* -1: not */
@@ -36,10 +37,23 @@ void series_recorder_free(struct series_recorder *recorder)
     free(recorder);
 }
 
+bool series_has_holds(const struct series *series)
+{
+    for (int i = 0; i < series->parts_count; i++)
+        if (series->holders[i])
+            return true;
+    return false;
+}
+
 int series_step(int64_t us)
 {
     const int step = us < 1 ? 0 : 63 - __builtin_clzll((unsigned long long)us);
     return step < SERIES_STEPS ? step : SERIES_STEPS - 1;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 static void join_parts(struct series_recorder *recorder)
@@ -51,9 +65,9 @@ static void join_parts(struct series_recorder *recorder)
 #include "run/series.def"
 #undef PART
         made->parts[i] = one;
-        made->memory_kb[i] = made->memory_kb[2 * i] > made->memory_kb[2 * i + 1]
-                                 ? made->memory_kb[2 * i]
-                                 : made->memory_kb[2 * i + 1];
+        made->memory_kb[i] = larger(made->memory_kb[2 * i], made->memory_kb[2 * i + 1]);
+        made->holders[i] = larger(made->holders[2 * i], made->holders[2 * i + 1]);
+        made->held_us[i] = made->held_us[2 * i] + made->held_us[2 * i + 1];
         if (i > 0)
             recorder->waits[i] = recorder->waits[2 * i];
         histogram_join(&recorder->waits[i], &recorder->waits[2 * i + 1]);
@@ -62,7 +76,9 @@ static void join_parts(struct series_recorder *recorder)
     memset(&made->parts[half], 0, half * sizeof *made->parts);
     memset(&recorder->waits[half], 0, half * sizeof *recorder->waits);
     memset(&made->memory_kb[half], 0, half * sizeof *made->memory_kb);
-    made->parts_count = (int)half;
+    memset(&made->holders[half], 0, half * sizeof *made->holders);
+    memset(&made->held_us[half], 0, half * sizeof *made->held_us);
+    made->parts_count = (made->parts_count + 1) / 2; /* there may be none yet at the end */
     made->part_us *= 2;
 }
 
@@ -88,9 +104,7 @@ static void count_violations(struct series_recorder *recorder)
  */
 static void note_memory(struct series *made, int at)
 {
-    const int64_t now_kb = usage_memory_kb();
-    if (now_kb > made->memory_kb[at])
-        made->memory_kb[at] = now_kb;
+    made->memory_kb[at] = larger(made->memory_kb[at], usage_memory_kb());
 }
 
 static int part_at(struct series_recorder *recorder, int64_t time_us)
@@ -106,9 +120,29 @@ static int part_at(struct series_recorder *recorder, int64_t time_us)
     return at;
 }
 
+/* Who held a lock until now did so in each part since; at: that of now, the last one. */
+static void count_holds(struct series_recorder *recorder, int at, int64_t now_us)
+{
+    struct series *made = &recorder->made;
+    int64_t since_us = recorder->held_until_us;
+    for (int i = (int)(since_us / made->part_us); recorder->holders && i < at; i++) {
+        const int64_t end_us = (i + 1) * made->part_us;
+        made->held_us[i] += recorder->holders * (end_us - since_us);
+        made->holders[i + 1] = larger(made->holders[i + 1], recorder->holders);
+        since_us = end_us;
+    }
+    if (now_us > since_us)
+        made->held_us[at] += recorder->holders * (now_us - since_us);
+    recorder->held_until_us = larger(now_us, recorder->held_until_us);
+    recorder->holders = checks_holders(recorder->checks);
+    made->holders[at] = larger(made->holders[at], recorder->holders);
+}
+
 void series_event(struct series_recorder *recorder, const struct event *event)
 {
-    const int at = part_at(recorder, event->time_us < 0 ? 0 : event->time_us);
+    const int64_t now_us = larger(0, event->time_us);
+    const int at = part_at(recorder, now_us);
+    count_holds(recorder, at, now_us);
     struct series_part *part = &recorder->made.parts[at];
     struct series_client *client = event->client >= 0 ? &recorder->clients[event->client] : NULL;
     part->faults += event->kind == EVENT_FAULT && fault_is_strike(event->fault);

@@ -23,10 +23,15 @@ struct series {
     struct series_part parts[SERIES_PARTS_MAX];
     int64_t memory_kb[SERIES_PARTS_MAX]; /* of picklock, the most that was seen in each part; all 0:
                                             not known */
-    int64_t waits[SERIES_STEPS];         /* acquire calls, granted or not, by their length */
-    int64_t holds[SERIES_STEPS];         /* from a grant to the call of its release */
+    int64_t holders[SERIES_PARTS_MAX]; /* the most clients that held a lock at a time in each part,
+                                          as they believed */
+    int64_t held_us[SERIES_PARTS_MAX]; /* how long they held, all together */
+    int64_t waits[SERIES_STEPS];       /* acquire calls, granted or not, by their length */
+    int64_t holds[SERIES_STEPS];       /* from a grant to the call of its release */
 };
 
+/* Somebody held a lock, and it is known when: older programs did not tell it. */
+bool series_has_holds(const struct series *series);
 /* Which step a length belongs to. */
 int series_step(int64_t us);
 

@@ -39,6 +39,7 @@ static int closes(void **state)
 static void take(enum event_kind kind, enum operation op, enum result result, int64_t time_us)
 {
     const struct event event = {.kind = kind, .op = op, .result = result, .time_us = time_us};
+    checks_event(checks, &event);
     series_event(recorder, &event);
 }
 
@@ -85,6 +86,43 @@ static void what_happened_stands_in_its_part(void **state)
     assert_int_equal(series.parts[1].p99_us, 0);
     assert_int_equal(series.waits[8], 2);  /* 256 .. 511 us */
     assert_int_equal(series.holds[12], 1); /* 4096 .. 8191 us */
+    assert_int_equal(series.holders[0], 1);
+    assert_int_equal(series.held_us[0], 5000);
+    assert_int_equal(series.holders[2], 0);
+}
+
+static void who_holds_on_does_so_in_each_part(void **state)
+{
+    (void)state;
+    struct series series;
+    take(EVENT_CALL, OP_ACQUIRE, RESULT_NONE, 90000);
+    take(EVENT_RETURN, OP_ACQUIRE, RESULT_GRANTED, 95000);
+    take(EVENT_CALL, OP_RELEASE, RESULT_NONE, 320000);
+    series_fill(recorder, &series);
+    const int64_t held_us[] = {5000, 100000, 100000, 20000};
+    assert_int_equal(series.parts_count, 4);
+    assert_memory_equal(series.held_us, held_us, sizeof held_us);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(series.holders[i], 1);
+}
+
+/* Longer than there are parts: they are joined while it goes on. */
+static void a_hold_outlasts_all_parts(void **state)
+{
+    (void)state;
+    struct series series;
+    int64_t held_us = 0;
+    take(EVENT_CALL, OP_ACQUIRE, RESULT_NONE, 0);
+    take(EVENT_RETURN, OP_ACQUIRE, RESULT_GRANTED, 1000);
+    take(EVENT_CALL, OP_RELEASE, RESULT_NONE, 3600000000);
+    series_fill(recorder, &series);
+    for (int i = 0; i < series.parts_count; i++) {
+        held_us += series.held_us[i];
+        assert_int_equal(series.holders[i], 1);
+        assert_true(series.held_us[i] <= series.part_us);
+        assert_in_range(series.memory_kb[i], 1, 1 << 20); /* also where nothing happened */
+    }
+    assert_int_equal(held_us, 3600000000 - 1000);
 }
 
 /* A day of one attempt a second: parts are joined, and all are still there. */
@@ -92,7 +130,7 @@ static void a_long_run_loses_nothing(void **state)
 {
     (void)state;
     struct series series;
-    int64_t operations = 0, grants = 0;
+    int64_t operations = 0, grants = 0, held_us = 0;
     enum { DAY_S = 24 * 3600 };
     for (int64_t i = 0; i < DAY_S; i++)
         attempt(i * 1000000, i % 2 == 0);
@@ -102,10 +140,13 @@ static void a_long_run_loses_nothing(void **state)
     for (int i = 0; i < series.parts_count; i++) {
         operations += series.parts[i].operations;
         grants += series.parts[i].grants;
+        held_us += series.held_us[i];
+        assert_int_equal(series.holders[i], 1);
         assert_in_range(series.parts[i].p50_us, 297, 303);
         assert_in_range(series.memory_kb[i], 1, 1 << 20);
     }
     assert_int_equal(grants, DAY_S / 2);
+    assert_int_equal(held_us, (int64_t)DAY_S / 2 * 5000);
     assert_int_equal(operations, DAY_S / 2 * 3);
     assert_int_equal(series.waits[8], DAY_S);
     assert_int_equal(series.holds[12], DAY_S / 2);
@@ -116,6 +157,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_length_has_its_step),
         cmocka_unit_test_setup_teardown(what_happened_stands_in_its_part, opens, closes),
+        cmocka_unit_test_setup_teardown(who_holds_on_does_so_in_each_part, opens, closes),
+        cmocka_unit_test_setup_teardown(a_hold_outlasts_all_parts, opens, closes),
         cmocka_unit_test_setup_teardown(a_long_run_loses_nothing, opens, closes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
