@@ -34,7 +34,8 @@ struct event_sink recording_sink(struct recording *recording);
 struct choice_sink recording_choices(struct recording *recording);
 
 /* Files are whole, or their failure ends the program: a report must not point at half a history,
- * and the row names none then. The verdict stands without them. */
+ * and the row names none then. Of a run that can be made again the verdict stands without them; a
+ * stress run cannot. */
 enum fail recording_save(struct recording *recording, const struct runner *runner,
                          struct result_row *row, struct failure *failure);
 

@@ -47,9 +47,15 @@ static const char *print_elapsed(const struct stress_outcome *outcome, char text
     return units_print_duration(outcome->elapsed_us / 1000 * 1000, text);
 }
 
-/* "it was interrupted after 0.7s of 10s" */
-static char *cut_short(const struct stress_options *options, const struct stress_outcome *outcome)
+/* "it was interrupted after 0.7s of 10s", or that its history was to be kept and is not, and why
+ * (unsaved); NULL: neither. Owned. */
+static char *cut_short(const struct stress_options *options, const struct stress_outcome *outcome,
+                       const char *unsaved)
 {
+    if (unsaved)
+        return memory_format("its history is lost: %s", unsaved);
+    if (!outcome->was_stopped)
+        return NULL;
     char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
     return memory_format("it was interrupted after %s of %s", print_elapsed(outcome, ran),
                          units_print_duration(options->duration_us + options->heal_us, wanted));
@@ -280,15 +286,15 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
     return fail ? fail : live_stress(runner->live, options, outcome, failure);
 }
 
-/* The verdicts of what was recorded, and its figures. */
+/* The verdicts of what was recorded, and its figures. unsaved: see cut_short(). */
 static void judge(struct result_row *row, struct recording *recording,
                   const struct stress_options *options, const struct stress_outcome *outcome,
-                  enum fail_on fail_on)
+                  enum fail_on fail_on, const char *unsaved)
 {
     struct finding findings[PROPERTY_COUNT];
     struct counters counters;
     checks_finish(recording->checks, recording->last_us, findings, &counters);
-    char *interrupted = outcome->was_stopped ? cut_short(options, outcome) : NULL;
+    char *interrupted = cut_short(options, outcome, unsaved);
     char *sick = is_violated(findings) ? NULL : not_healed(options, outcome);
     result_judge(row, findings,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
@@ -340,7 +346,8 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     if (fail) {
         results_drop_last(results);
     } else {
-        judge(row, &recording, options, &outcome, watcher.fail_on);
+        fail = recording_save(&recording, runner, row, failure);
+        judge(row, &recording, options, &outcome, watcher.fail_on, fail ? failure->text : NULL);
         row->stress->cpu_us = usage_cpu_us() - began_us;
         note_how_it_ran(results, options, &outcome);
         if (is_worker)
@@ -348,7 +355,6 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  is_worker ? runner->worker->program.server_version
                            : live_server_version(runner->live));
-        fail = recording_save(&recording, runner, row, failure);
     }
     recording_close(&recording);
     free(recording.head.names);
