@@ -98,6 +98,26 @@ def test_a_release_that_does_not_compare_loses_an_update_and_its_twin_lets_nobod
     assert "C does not hold the lock (its last operation: refused)" in rows["lease_lock"]["not_applicable"]
 
 
+def test_a_scenario_that_ends_half_way_says_so(plugin, picklock, tmp_path):
+    """What failed up to the step that could not be played counts, and names it; what held up to there is unknown."""
+    steps = ["A acquires", "lease expires", "B acquires", "A releases", "B writes", "A writes"]
+    def played(count):
+        (tmp_path / "short.yaml").write_text("name: short\nsource: a test\nlease: 300ms\nclients: [A, B]\nsteps:\n"
+                                             + "".join(f"  - {step}\n" for step in steps[:count]) + "expect:\n  set-nx-px-cad: { release-own: holds }\n")
+        ran = picklock("run", "--on", "sim", "--scheme", f"{plugin('release_by_del')},{plugin('lease_lock')}", tmp_path / "short.yaml", "--json", "-")
+        return ran, {row["scheme"]: row for row in ran.rows}
+    ran, rows = played(6)
+    said = f"The run did not come to its end: {tmp_path}/short.yaml:11:5: A writes: A does not hold the lock (its last operation: "
+    for found in rows["release_by_del"]["properties"]:
+        assert found["verdict"] in ("violated", "unknown", "not_applicable") and (
+            found["verdict"] == "not_applicable" or found["witness"][-1].startswith(said)), found
+    assert ran.status == 1 and rows["release_by_del"]["verdict"] == "violated"
+    assert "A does not hold the lock" in rows["lease_lock"]["not_applicable"]
+    ran, rows = played(5)
+    assert ran.status == 1 and all("did not come to its end" not in line for row in ran.rows for found in row["properties"] for line in found["witness"])
+    assert "holds" in {found["verdict"] for found in rows["release_by_del"]["properties"]}
+
+
 @pytest.mark.parametrize("section, mutant, twin, name, cause", [
     ("write", "fence_minted_first", "fence_lock", "fence-order", "fence-disorder"),
     ("counter", "quorum_off_by_one", "quorum_lock", "no-lost-update", "split-grant"),

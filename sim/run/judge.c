@@ -103,17 +103,29 @@ static void set_error(struct result_row *row, const struct judging *judging)
     row->as_expected = judging->is_unsupported && is_foreseen ? AS_EXPECTED_YES : AS_EXPECTED_NONE;
 }
 
+/* What is judged of a run that did not come to its end: what is violated stays so, and what holds
+ * did so far only. Both say where it ended. */
+static void cut_short(struct finding *finding, const char *why)
+{
+    if (finding->verdict == VERDICT_NOT_APPLICABLE)
+        return;
+    if (finding->verdict == VERDICT_HOLDS)
+        finding->verdict = VERDICT_UNKNOWN;
+    finding_say(finding, "The run did not come to its end: %s.", why);
+}
+
 static void take_findings(struct result_row *row, const struct finding *findings,
                           const struct judging *judging)
 {
     const struct expectation *expectation = judging->expectation;
+    const char *ended = judging->interrupted ? judging->interrupted : judging->not_applicable;
     bool is_any_judged = false;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct finding finding = findings[i];
         bool is_listed = expectation && expectation->is_expected[i];
         bool is_judged = finding.verdict != VERDICT_NOT_APPLICABLE;
-        if (judging->interrupted && finding.verdict == VERDICT_HOLDS)
-            finding.verdict = VERDICT_UNKNOWN; /* so far */
+        if (ended)
+            cut_short(&finding, ended);
         if (judging->vacuity && property_is_exclusion((enum property)i) &&
             finding.verdict == VERDICT_HOLDS) {
             finding.verdict = VERDICT_UNKNOWN;

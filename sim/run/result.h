@@ -179,7 +179,8 @@ struct judging {
     bool is_unsupported;
     const char *error; /* why the run diverged, or NULL */
     /* Why the scheme could not follow the scenario, or NULL. A failure (by the policy) up to there
-     * is one all the same; without one the run is not applicable. */
+     * is one all the same, and what held so far is unknown; without one the run is not applicable.
+     */
     const char *not_applicable;
     /* Why the run ended before its time, or NULL. What is violated so far stays so; what is not is
      * unknown. */

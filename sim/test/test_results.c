@@ -104,6 +104,32 @@ static void judged(enum standing wanted, const struct finding *findings,
     results_free(&results);
 }
 
+/* What holds did so up to there, and every property says where that was. */
+static void what_was_not_played_is_unknown(const struct finding *findings)
+{
+    struct results results = {0};
+    const struct judging cut[] = {{.not_applicable = "at its end", .fail_on = FAIL_ON_SCHEME},
+                                  {.interrupted = "at its end", .fail_on = FAIL_ON_SCHEME},
+                                  {.fail_on = FAIL_ON_SCHEME}};
+    for (int i = 0; i < 3; i++) {
+        struct result_row *row = results_add(&results);
+        result_judge(row, findings, &cut[i]);
+        for (int k = 0; k < row->properties_count; k++) {
+            const struct result_property *property = &row->properties[k];
+            const bool is_violated = property->property == PROPERTY_RELEASE_OWN;
+            assert_int_equal(property->verdict, is_violated ? VERDICT_VIOLATED
+                                                : i == 2    ? VERDICT_HOLDS
+                                                            : VERDICT_UNKNOWN);
+            assert_int_equal(property->witness_lines, i == 2 ? 0 : 1);
+            if (i < 2)
+                assert_string_equal(property->witness[0],
+                                    "The run did not come to its end: at its end.");
+        }
+        assert_true(row->properties_count > 1);
+    }
+    results_free(&results);
+}
+
 static void a_run_that_cannot_be_followed(void **state)
 {
     (void)state;
@@ -126,6 +152,7 @@ static void a_run_that_cannot_be_followed(void **state)
     judged(STANDING_UNEXPECTED, findings,
            &(struct judging){.not_applicable = "no", .fail_on = FAIL_ON_SCHEME});
     judged(STANDING_NOT_APPLICABLE, findings, &cannot);
+    what_was_not_played_is_unknown(findings);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         findings[i] = (struct finding){.verdict = VERDICT_NOT_APPLICABLE};
     judged(STANDING_NOT_APPLICABLE, findings, &(struct judging){0});
