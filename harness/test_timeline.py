@@ -125,3 +125,20 @@ def test_a_fault_that_names_nobody_is_drawn_by_its_name(picklock, tmp_path, faul
     path.write_text(f'{head}\n{{"i":0,"t":5,"kind":"fault","fault":"{fault}"}}\n{{"end":1}}\n')
     ran = picklock("check", path, "--timeline", env=UTF8)
     assert ran.status == 2 and re.search(rf" {fault}$", ran.out, re.M), ran
+
+
+@pytest.mark.parametrize("read, says, drawn", [
+    ("358cb58ee19646b88fb4bffbe799a3ea", -8389069937197672863, "B1"), ("", -8389069937197672863, "a value"), ("", 42, "42")])
+def test_what_was_read_is_drawn_as_it_stood_there(picklock, tmp_path, read, says, drawn):
+    """A token by the name of its attempt, never by the number that it is compared by."""
+    lines = (ROOT / "sim" / "test" / "history2" / "script-deletes-anothers.jsonl").read_text().splitlines()[:11]
+    if read:
+        lines = [line.replace("0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f", read) for line in lines]
+    about = f'"client":0,"server":0,"attempt":1,"op":"acquire","reply":"value","says":{says},"opaque":{{"name":"GET","text":"GET lock","digest":"c9f9bae3105d0780","keys":["lock"]}}'
+    old = f',"old":"{read}"' if read else ""
+    lines += [f'{{"i":10,"t":10010300,"kind":"send",{about}}}'.replace(f'"reply":"value","says":{says},', ""),
+              f'{{"i":11,"t":10010400,"kind":"execute",{about},"effects":[{{"key":"lock","did":"read","before":"present","wanted":"read"{old}}}]}}',
+              f'{{"i":12,"t":10010500,"kind":"hear",{about}}}', '{"end":13}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    ran = picklock("check", tmp_path / "a.jsonl", "--timeline", env=UTF8)
+    assert re.search(rf"the server executes A's GET → {drawn} \(read\)$", ran.out, re.M) and re.search(rf" A hears {drawn}$", ran.out, re.M), ran

@@ -109,6 +109,43 @@ static void name_tokens(const struct timeline *timeline, const struct event *eve
         name_text(timeline, &timeline->events[i], text);
 }
 
+/* The text of a value that a foreign program's command has found in a key, or put there; NULL:
+ * nobody wrote it down. Borrowed from the timeline. */
+static const char *text_of_value(const struct timeline *timeline, int64_t value)
+{
+    for (int i = 0; i < timeline->events_count; i++) {
+        const struct effects *effects = timeline->events[i].effects;
+        for (int k = 0; effects && k < effects->count; k++) {
+            const char *old = effects->texts[k].old_value, *new = effects->texts[k].new_value;
+            int64_t number;
+            if (*old && value_number(old, &number) && number == value)
+                return old;
+            if (*new &&value_number(new, &number) && number == value)
+                return new;
+        }
+    }
+    return NULL;
+}
+
+/* What was read of a key is told as it stands there, by the name of the attempt that wrote it, and
+ * never by the number that it is compared by. reply: COMMAND_TEXT_MAX bytes. */
+static void print_reply(const struct timeline *timeline, const struct event *event, char *reply)
+{
+    const int64_t value = event->reply.value;
+    if (!event->opaque || event->reply.kind != REPLY_VALUE) {
+        reply_print(&event->reply, reply, COMMAND_TEXT_MAX);
+        name_token(timeline, value, reply);
+        return;
+    }
+    const char *text = text_of_value(timeline, value);
+    if (!text && value > -token_least && value < token_least) {
+        reply_print(&event->reply, reply, COMMAND_TEXT_MAX);
+        return;
+    }
+    snprintf(reply, COMMAND_TEXT_MAX, "%s", text ? text : "a value");
+    name_tokens(timeline, event, value, reply);
+}
+
 /* --- the key --- */
 
 enum key_change words_key_change(const struct event *event)
@@ -252,8 +289,7 @@ static void put_send(const struct timeline *timeline, const struct event *event,
 static void put_execute(const struct timeline *timeline, const struct event *event, char *text)
 {
     char reply[COMMAND_TEXT_MAX], name[SERVER_TEXT_MAX];
-    reply_print(&event->reply, reply, sizeof reply);
-    name_token(timeline, event->reply.value, reply);
+    print_reply(timeline, event, reply);
     put(text, "%s executes %s's %s → %s", server_name(timeline, event->server, name),
         client_name(timeline, event->client), event_command_name(event), reply);
     const struct key_effect effect = change_on(event, KEY_LOCK);
@@ -264,8 +300,7 @@ static void put_execute(const struct timeline *timeline, const struct event *eve
 static void put_hear(const struct timeline *timeline, const struct event *event, char *text)
 {
     char reply[COMMAND_TEXT_MAX], name[SERVER_TEXT_MAX];
-    reply_print(&event->reply, reply, sizeof reply);
-    name_token(timeline, event->reply.value, reply);
+    print_reply(timeline, event, reply);
     put(text, "%s hears %s", client_name(timeline, event->client), reply);
     if (timeline->head.servers > 1)
         put(text, " from %s", server_name(timeline, event->server, name));
