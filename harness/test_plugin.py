@@ -107,11 +107,14 @@ def test_a_step_that_ends_the_program_gives_no_verdict(tmp_path, picklock):
 
 @pytest.mark.parametrize("leaves", ["_exit(0)", "_Exit(0)", "quick_exit(0)"])
 def test_what_could_end_the_program_unseen_is_refused(tmp_path, leaves):
-    """Its status would be that of a run in which all holds."""
-    made = build(tmp_path, "#include <stdlib.h>\n#include <unistd.h>\n" + mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", leaves + ";"))
-    for words in (["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]):
-        ran = run(*words, "--scheme", made)
-        assert ran.status == 64 and f"{made}: calls '{leaves[:-3]}'" in ran.err and ran.out == "", ran
+    """Its status would be that of a run in which all holds. In a step, and in what runs while it is loaded."""
+    head = "#include <stdlib.h>\n#include <unistd.h>\n"
+    for text in (mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", leaves + ";"),
+                 f"__attribute__((constructor)) static void leave(void) {{ {leaves}; }}\n" + mine()):
+        made = build(tmp_path, head + text)
+        for words in (["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]):
+            ran = run(*words, "--scheme", made)
+            assert ran.status == 64 and f"{made}: calls '{leaves[:-3]}'" in ran.err and ran.out == "", ran
 
 
 DEEPER = "static int deeper(int depth) { volatile char room[4096]; room[0] = (char)depth; return deeper(depth + 1) + room[0]; }\n"

@@ -3,14 +3,12 @@
 
 #include "base/infile.h"
 #include "base/memory.h"
+#include "run/object_file.h"
 
 #include <dlfcn.h>
-#include <link.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -81,31 +79,6 @@ static const char *redefined(void *object)
 #define IS_SANITIZED
 #endif
 
-/* Do the pieces of the object that are to be mapped reach past the end of the file? To touch those
- * would kill us (SIGBUS). What is no object of this machine, dlopen() refuses by itself. */
-static bool is_cut_off(const char *path)
-{
-    ElfW(Ehdr) head;
-    ElfW(Phdr) piece;
-    struct stat about;
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return false;
-    bool is_object = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
-                     fread(&head, sizeof head, 1, file) == 1 &&
-                     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-                     head.e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
-                     head.e_phentsize == sizeof piece;
-    bool is_whole = !is_object || fseek(file, (long)head.e_phoff, SEEK_SET) == 0;
-    uint64_t size = is_object ? (uint64_t)about.st_size : 0;
-    for (int i = 0; is_object && is_whole && i < head.e_phnum; i++)
-        is_whole = fread(&piece, sizeof piece, 1, file) == 1 &&
-                   (piece.p_type != PT_LOAD ||
-                    (piece.p_offset <= size && piece.p_filesz <= size - piece.p_offset));
-    (void)fclose(file);
-    return !is_whole;
-}
-
 /* Its names are bound to itself before they are to the libraries of the program: a function of its
  * own that is called `index` must not be replaced in silence. The sanitizers cannot do that. */
 static void *open_object(const char *path)
@@ -121,46 +94,24 @@ static void *open_object(const char *path)
     return object;
 }
 
-static const ElfW(Dyn) * dynamic_entry(const struct link_map *map, ElfW(Sxword) tag)
+/* Before any of its code runs: what its file says of it is no scheme of ours. */
+static enum fail check_file(const char *path, struct failure *failure)
 {
-    const ElfW(Dyn) *entry = map->l_ld;
-    while (entry->d_tag != DT_NULL && entry->d_tag != tag)
-        entry++;
-    return entry->d_tag == tag ? entry : NULL;
-}
-
-static bool is_among(const char *name, const char *const *names)
-{
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names;
-}
-
-/* The first of those names that the object takes from somewhere else, or NULL. */
-static const char *taken_by(void *object, const char *const *names)
-{
-    static const ElfW(Sxword) tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
-    struct link_map *map;
-    if (dlinfo(object, RTLD_DI_LINKMAP, &map) != 0)
-        return NULL;
-    const ElfW(Dyn) *symbols = dynamic_entry(map, DT_SYMTAB),
-                    *strings = dynamic_entry(map, DT_STRTAB);
-    for (size_t i = 0; symbols && strings && i < sizeof tables / sizeof *tables; i++) {
-        const ElfW(Dyn) *table = dynamic_entry(map, tables[i][0]),
-                        *size = dynamic_entry(map, tables[i][1]);
-        if (!table || !size)
-            continue;
-        const ElfW(Rela) *row = (const void *)table->d_un.d_ptr,
-                         *end = row + size->d_un.d_val / sizeof *row;
-        for (; row < end; row++) {
-            const ElfW(Sym) *symbol =
-                (const ElfW(Sym) *)symbols->d_un.d_ptr + ELF64_R_SYM(row->r_info);
-            const char *name = (const char *)strings->d_un.d_ptr + symbol->st_name;
-            if (symbol->st_shndx == SHN_UNDEF && is_among(name, names))
-                return name;
-        }
-    }
-    return NULL;
+    /* What exit() does is seen (cmd/foreign_code.h); these leave nobody to see it. */
+    static const char *const leave[] = {"_exit", "_Exit", "quick_exit", NULL};
+    struct object_file object = object_file_open(path);
+    const char *leaves;
+    enum fail fail = FAIL_NONE;
+    if (object_file_is_cut_off(&object))
+        fail = failure_set(failure, FAIL_INPUT,
+                           "%s: is cut off: its header describes more than the file has", path);
+    else if ((leaves = object_file_takes(&object, leave)))
+        fail = failure_set(failure, FAIL_INPUT,
+                           "%s: calls '%s', which would end picklock with a status of its own, "
+                           "and no verdict. A step returns",
+                           path, leaves);
+    object_file_close(&object);
+    return fail;
 }
 
 static enum fail not_opened(struct failure *failure)
@@ -198,16 +149,12 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
     /* dlopen() would wait for the writer of a named pipe. What is not there, it names better. */
     if (access(path, F_OK) == 0 && infile_check(path, failure))
         return failure->code;
-    if (is_cut_off(path))
-        return failure_set(failure, FAIL_INPUT,
-                           "%s: is cut off: its header describes more than the file has", path);
-    /* What exit() does is seen (cmd/foreign_code.h); these leave nobody to see it. */
-    static const char *const leave[] = {"_exit", "_Exit", "quick_exit", NULL};
+    if (check_file(path, failure))
+        return failure->code;
     last_file = path;
     char *symbol = symbol_of(path);
     void *object = open_object(path);
     const char *ours = object ? redefined(object) : NULL;
-    const char *leaves = object ? taken_by(object, leave) : NULL;
     enum fail fail = FAIL_NONE;
     if (!object) {
         fail = not_opened(failure);
@@ -216,11 +163,6 @@ enum fail plugin_load(const char *path, const struct scheme **scheme, struct fai
                            "%s: defines '%s', a function of picklock that steps call. "
                            "Rename yours, or make it static",
                            path, ours);
-    } else if (leaves) {
-        fail = failure_set(failure, FAIL_INPUT,
-                           "%s: calls '%s', which would end picklock with a status of its own, "
-                           "and no verdict. A step returns",
-                           path, leaves);
     } else if (!(*scheme = dlsym(object, symbol))) {
         fail = failure_set(failure, FAIL_INPUT, "%s: does not define 'const struct scheme %s'",
                            path, symbol);
