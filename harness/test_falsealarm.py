@@ -69,7 +69,8 @@ def test_burners_end_with_the_script():
 
 def test_a_run_that_blames_fails_with_its_history_kept(tmp_path):
     """A naive scheme is told as safe, and every grant outlives its lease: its release takes another's."""
-    words = ["--no-faults", "--pause-after-grant", "100%", "--pause-time", "1300ms", "--lease", "1s", "--clients", "5", "--duration", "6s", "--history"]
+    words = ["--no-faults", "--pause-after-grant", "100%", "--pause-time", "1300ms", "--lease", "1s", "--clients", "5",
+             "--duration", "6s", "--until-violation", "--history"]
     code = ("import falsealarm, json\n"
             "falsealarm.ALLOWED['set-nx-ex-del'] = {}\n"
             "falsealarm.safe_schemes = lambda: ['set-nx-ex-del']\n"

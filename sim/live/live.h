@@ -63,6 +63,7 @@ struct stress_progress {
     int64_t holders;        /* that believe to hold a lock now */
     int64_t faults;         /* that have struck so far */
     const char *violations; /* as a sentence says them; NULL: none yet, or not known. Borrowed */
+    bool is_healing;        /* no more faults are drawn */
 };
 
 /* Chances are per million of the thing that they strike; durations are drawn evenly from 0 .. 2 x

@@ -142,6 +142,7 @@ static void tell_progress(const struct stress *stress, int64_t now_us)
                           &(struct stress_progress){.elapsed_us = now_us,
                                                     .operations = stress->operations,
                                                     .grants = stress->grants,
+                                                    .is_healing = stress->is_healing,
                                                     .p99_us = histogram_at(stress->latency, 990)});
 }
 

@@ -112,7 +112,7 @@ static const char *vacuity_of(const struct stress_options *options,
     return result_vacuity(counters, wants_faults(options));
 }
 
-/* Faults had ended, and still: why nothing is said of a scheme that did not get over them. NULL: it
+/* Faults had ended, and still: why a scheme is not decided that did not get over them. NULL: it
  * did, or was not asked to. Owned. */
 static char *not_healed(const struct stress_options *options, const struct stress_outcome *outcome)
 {
@@ -217,6 +217,20 @@ static void note_early_end(struct results *results, const struct stress_options 
                                             options->scheme->name, print_elapsed(outcome, ran)));
 }
 
+static void note_healing(struct results *results, const struct stress_options *options,
+                         const struct stress_outcome *outcome)
+{
+    char healed[UNITS_TEXT_MAX];
+    const bool was_cut_short = outcome->was_stopped || outcome->has_seen_enough;
+    if (!was_cut_short && outcome->healed_of && !outcome->unhealed)
+        results_note(results,
+                     memory_format("Behind the faults of %s clients asked on for %s: %d of "
+                                   "%d locks that they asked for were granted again.",
+                                   options->scheme->name,
+                                   units_print_duration(options->heal_us, healed),
+                                   outcome->healed_of, outcome->healed_of));
+}
+
 static const char one_at_a_time[] =
     "Each server was given one command at a time, so that the order in which it executed them is "
     "known: this server does not tell it. Two commands were never on their way to it together.";
@@ -245,6 +259,7 @@ static void note_how_it_ran(struct results *results, const struct stress_options
                             const struct stress_outcome *outcome)
 {
     note_early_end(results, options, outcome);
+    note_healing(results, options, outcome);
     if (outcome->was_one_at_a_time)
         results_note(results, memory_text(one_at_a_time));
     if (options->is_cluster)
@@ -295,11 +310,15 @@ static void judge(struct result_row *row, struct recording *recording,
     struct counters counters;
     checks_finish(recording->checks, recording->last_us, findings, &counters);
     char *interrupted = cut_short(options, outcome, unsaved);
-    char *sick = is_violated(findings) ? NULL : not_healed(options, outcome);
+    char *sick = not_healed(options, outcome);
+    const bool has_found = is_violated(findings); /* that stays */
     result_judge(row, findings,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
                                    .interrupted = interrupted,
-                                   .error = outcome->doubt.code ? outcome->doubt.text : sick,
+                                   .error = outcome->doubt.code ? outcome->doubt.text
+                                            : has_found         ? NULL
+                                                                : sick,
+                                   .gap = has_found ? sick : NULL,
                                    .vacuity = counters.grants && !recording->has_executed
                                                   ? past_us
                                                   : vacuity_of(options, outcome, &counters),
