@@ -21,7 +21,7 @@ ALLOWED = set("""
     memcpy memset memcmp memmove memchr strlen strcmp strncmp strncpy strcasecmp strncasecmp strchr strrchr
     strstr strspn strcspn strtol strtoll strtoull snprintf vsnprintf qsort bsearch free calloc
     __snprintf_chk __vsnprintf_chk __memcpy_chk __memset_chk __strcpy_chk __stack_chk_fail
-    __assert_fail __ctype_b_loc tolower toupper __ctype_tolower_loc abort
+    __assert_fail __ctype_b_loc tolower toupper __ctype_tolower_loc abort exp log
 """.split())
 # The explorer searches in threads, of which none changes a result.
 THREADS = {"pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_unlock"}

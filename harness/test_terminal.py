@@ -106,6 +106,8 @@ def test_progress_for_machines():
     assert len(told) >= 2 and all(line["of"] == 4 and line["progress"].startswith("redlock, ") for line in told)
     assert any(line["states"] > 1000 and line["states_per_second"] > 0 and line["depth"] > 1 and line["seconds_left"] <= 3 for line in told)
     assert [line["seconds"] for line in told] == sorted(line["seconds"] for line in told)
+    assert all(line["left_is"] == "at most" for line in told if "seconds_left" in line)
+    assert any(line["search_seconds_left"] >= 0 and line["search_left_is"] in ("at least", "about") for line in told if "search_seconds_left" in line)
     assert "{" not in ran.out
 
 

@@ -259,7 +259,7 @@ class Worker(Worker):
         done, said = in_a_terminal([PICKLOCK, "test", command, SCENARIO, "--fault", "none", *SMALL, "--budget", "1ms", "--out", out],
                                    stream="stderr", stdout=full)
     assert done.returncode == 70 and "standard output: cannot be written" in said, said
-    assert re.search(r"1/1 none: \d+ states?, \d+ steps deep, \d+ executions, at most 0 s left", said), said
+    assert re.search(r"1/1 none: \d+ states? \(\d+ a second\), \d+ executions, \d+ steps deep, at most 0 s left", said), said
     cell = results_of(out)["results"][-1]
     assert cell["verdict"] == "unknown" and cell["search"]["end"] == "the time was up"
 

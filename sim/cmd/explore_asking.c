@@ -6,6 +6,7 @@
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/explore_pace.h"
 #include "cmd/heartbeat.h"
 #include "cmd/progress.h"
 #include "explore/model/faults/fault.h"
@@ -68,20 +69,19 @@ struct asking_watch {
     int64_t told_us;
 };
 
-static void tell(void *context, uint64_t states, int depth)
+static void tell(void *context, const struct explore_progress *progress)
 {
     struct asking_watch *watch = context;
     const struct cell *cell = &watch->cells->rows[watch->at];
     const int64_t now_us = monotonic_us(), deadline_us = cell->options.deadline_us;
     struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    explore_pace(progress, &figures);
     if (now_us - watch->told_us < TELL_EVERY_US)
         return;
     watch->told_us = now_us;
     figures.what = cell->faults;
     figures.done = watch->at;
     figures.of = watch->cells->count;
-    figures.states = (int64_t)states;
-    figures.depth = depth;
     figures.executions = (int64_t)asking_figures(watch->asking).executions;
     figures.is_at_most = true;
     if (deadline_us)

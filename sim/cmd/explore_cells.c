@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/explore_asking.h"
 #include "cmd/explore_minimal_faults.h"
+#include "cmd/explore_pace.h"
 #include "cmd/explore_undecided.h"
 #include "cmd/heartbeat.h"
 #include "run/cell_result.h"
@@ -21,11 +22,6 @@
 
 /* Of the cells that are searched now the one that spoke last is told, at most so often. */
 enum { TELL_EVERY_US = 300000 };
-
-struct teller {
-    const struct cell *cell;
-    int64_t began_us; /* 0: not heard yet */
-};
 
 static struct {
     pthread_mutex_t lock;
@@ -58,20 +54,19 @@ static void guess_left(struct heartbeat_figures *figures, int64_t now_us)
 }
 
 /* The lock is held. */
-static void tell(const char *what, int64_t states, int64_t depth, int64_t began_us)
+static void tell(const struct cell *cell, const struct explore_progress *progress)
 {
-    int64_t now_us = monotonic_us();
+    const int64_t now_us = monotonic_us();
     struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    char what[CELL_NAME_MAX + 2 * NAME_MAX_BYTES];
+    explore_pace(progress, &figures);
     if (told.told_us && now_us - told.told_us < TELL_EVERY_US)
         return;
     told.told_us = now_us;
+    snprintf(what, sizeof what, "%s, %s", cell->options.scheme->name, cell->faults);
     figures.what = what;
     figures.done = told.done;
     figures.of = told.count;
-    figures.states = states;
-    if (states >= 0 && now_us > began_us)
-        figures.states_per_second = (int64_t)((double)states * 1e6 / (double)(now_us - began_us));
-    figures.depth = depth;
     guess_left(&figures, now_us);
     heartbeat_tell(&figures);
 }
@@ -83,34 +78,25 @@ static void tell_done(int done, int count)
 }
 
 /* A search says how far it is. */
-static void hear(void *context, uint64_t states, int depth)
+static void hear(void *context, const struct explore_progress *progress)
 {
-    struct teller *teller = context;
-    const struct cell *cell = teller->cell;
-    char what[CELL_NAME_MAX + 2 * NAME_MAX_BYTES];
-    snprintf(what, sizeof what, "%s, %s", cell->options.scheme->name, cell->faults);
     pthread_mutex_lock(&told.lock);
-    if (!teller->began_us)
-        teller->began_us = monotonic_us();
-    tell(what, (int64_t)states, depth, teller->began_us);
+    tell(context, progress);
     pthread_mutex_unlock(&told.lock);
 }
 
 enum fail cells_search(struct cell **cells, int count, int jobs, int64_t deadline_us,
                        struct failure *failure)
 {
-    struct teller *tellers = memory_new((size_t)count + 1, sizeof *tellers);
     for (int i = 0; i < count; i++) {
-        tellers[i].cell = cells[i];
         cells[i]->options.watch = hear;
-        cells[i]->options.watch_context = &tellers[i];
+        cells[i]->options.watch_context = cells[i];
     }
     tell_begin(count, deadline_us);
     enum fail fail = worker_pool_run(cells, count, jobs, tell_done, failure);
     heartbeat_end();
     for (int i = 0; i < count; i++)
         cells[i]->options.watch = NULL;
-    free(tellers);
     return fail;
 }
 

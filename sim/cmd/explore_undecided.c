@@ -26,14 +26,13 @@ struct runs_watch {
     int64_t told_us;
 };
 
-static void tell(void *context, uint64_t states, int depth)
+static void tell(void *context, const struct explore_progress *progress)
 {
     struct runs_watch *watch = context;
     const struct explore_options *options = &watch->cell->options;
     const int64_t now_us = monotonic_us();
     char what[CELL_NAME_MAX + NAME_MAX_BYTES];
     struct heartbeat_figures figures = HEARTBEAT_FIGURES;
-    (void)depth;
     if (watch->told_us && now_us - watch->told_us < TELL_EVERY_US)
         return;
     watch->told_us = now_us;
@@ -43,7 +42,7 @@ static void tell(void *context, uint64_t states, int depth)
     figures.of = watch->count;
     figures.runs = (int64_t)watch->cell->outcome.runs;
     figures.runs_max = options->runs_max ? (int64_t)options->runs_max : (int64_t)WORKER_SEARCH_RUNS;
-    figures.states = (int64_t)states;
+    figures.states = (int64_t)progress->states;
     figures.is_at_most = true;
     if (options->deadline_us)
         figures.left_us = options->deadline_us > now_us ? options->deadline_us - now_us : 0;
@@ -56,7 +55,7 @@ enum fail explore_run_cell(struct worker_search *search, struct cell *cell, cons
     struct runs_watch watch = {.cell = cell, .why = why, .at = at, .count = count};
     cell->options.watch = tell;
     cell->options.watch_context = &watch;
-    tell(&watch, 0, -1);
+    tell(&watch, &(struct explore_progress){.depth = -1});
     const enum fail fail = worker_search_cell(search, cell, failure);
     cell->options.watch = NULL;
     return fail;

@@ -184,6 +184,16 @@ static void add_number(json_t *made, const char *name, int64_t number)
         json_object_set_new(made, name, json_integer(number));
 }
 
+/* "left_is" tells what kind of number that is. */
+static void add_left(json_t *made, const char *name, int64_t left_us, const char *kind,
+                     const char *is)
+{
+    if (left_us < 0)
+        return;
+    add_number(made, name, left_us / SECOND_US);
+    json_object_set_new(made, kind, json_string(is));
+}
+
 static void tell_figures(const struct heartbeat_figures *figures)
 {
     char *clean = text_clean(figures->what);
@@ -204,7 +214,10 @@ static void tell_figures(const struct heartbeat_figures *figures)
     add_number(made, "p99_us", figures->p99_us);
     if (figures->violations)
         json_object_set_new(made, "violations", json_string(figures->violations));
-    add_number(made, "seconds_left", figures->left_us < 0 ? -1 : figures->left_us / SECOND_US);
+    add_left(made, "search_seconds_left", figures->search_left_us, "search_left_is",
+             figures->is_at_least ? "at least" : "about");
+    add_left(made, "seconds_left", figures->left_us, "left_is",
+             figures->is_at_most ? "at most" : "about");
     tell_json(made);
 }
 
@@ -240,14 +253,20 @@ void heartbeat_tell(const struct heartbeat_figures *figures)
         words = with(words, "%s %" PRId64 " state%s", figures->runs >= 0 ? "," : ":",
                      figures->states, units_plural(figures->states));
     if (figures->states_per_second >= 0)
-        words = with(words, ", %" PRId64 " a second", figures->states_per_second);
-    if (figures->depth >= 0)
-        words = with(words, ", %" PRId64 " steps deep", figures->depth);
+        words = with(words, " (%" PRId64 " a second)", figures->states_per_second);
     if (figures->executions >= 0)
         words = with(words, ", %" PRId64 " executions", figures->executions);
+    if (figures->depth >= 0)
+        words = with(words, ", %" PRId64 " steps deep", figures->depth);
+    /* A budget that is over sooner says enough. */
+    const bool has_search = figures->search_left_us >= 0 &&
+                            (figures->left_us < 0 || figures->search_left_us < figures->left_us);
+    if (has_search)
+        words = with(words, ", %s %s left of it", figures->is_at_least ? "at least" : "about",
+                     progress_print_time(figures->search_left_us, time));
     if (figures->left_us >= 0)
-        words = with(words, ", %s %s left", figures->is_at_most ? "at most" : "about",
-                     progress_print_time(figures->left_us, time));
+        words = with(words, ", %s %s left%s", figures->is_at_most ? "at most" : "about",
+                     progress_print_time(figures->left_us, time), has_search ? " of all" : "");
     heartbeat_say("%s", words);
     free(words);
 }

@@ -24,7 +24,7 @@ void heartbeat_message(const char *mark, const char *text);
 
 void heartbeat_begin(void);
 
-/* How far a command is; below 0 (states, left_us) or 0 (of): not known, and not told. */
+/* How far a command is; below 0 (states, left_us and others) or 0 (of): not known, and not told. */
 struct heartbeat_figures {
     const char *what; /* that is done now, borrowed */
     int64_t done, of;
@@ -34,8 +34,10 @@ struct heartbeat_figures {
     int64_t operations, grants, p99_us;       /* of a stress run */
     int64_t holders, faults;                  /* of one: now; so far */
     const char *violations; /* of one: counts by cause, borrowed; NULL: not told */
-    int64_t left_us;
-    bool is_at_most; /* left_us: a budget says so; else it is a guess */
+    int64_t search_left_us; /* of the search that is under way */
+    bool is_at_least;       /* search_left_us: by what it is known to have left; else a guess */
+    int64_t left_us;        /* of everything */
+    bool is_at_most;        /* left_us: a budget says so; else it is a guess */
 };
 #define HEARTBEAT_FIGURES                                                                          \
     ((struct heartbeat_figures){.states = -1,                                                      \
@@ -49,6 +51,7 @@ struct heartbeat_figures {
                                 .p99_us = -1,                                                      \
                                 .holders = -1,                                                     \
                                 .faults = -1,                                                      \
+                                .search_left_us = -1,                                              \
                                 .left_us = -1})
 
 /* For who prints words of its own. */

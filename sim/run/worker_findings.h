@@ -52,7 +52,8 @@ static inline void worker_cell_tell(const struct worker_cell *it)
 {
     const struct explore_options *options = &it->cell->options;
     if (options->watch)
-        options->watch(options->watch_context, it->states.count, -1);
+        options->watch(options->watch_context,
+                       &(struct explore_progress){.states = it->states.count, .depth = -1});
 }
 
 /* Shrinks each of the best, replays it in new processes, and fills the cell's findings and

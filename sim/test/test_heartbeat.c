@@ -132,6 +132,17 @@ static void a_file_has_a_line_by_time(void **state)
     heartbeat_tell(&figures);
     time_passes();
     assert_said("3/6 stall: 41 of 100 runs, 512 states, at most 40 s left\n");
+    figures.runs = figures.runs_max = -1;
+    figures.search_left_us = 7000000;
+    figures.is_at_least = true;
+    heartbeat_tell(&figures);
+    time_passes();
+    assert_said("3/6 stall: 512 states, at least 7 s left of it, at most 40 s left of all\n");
+    figures.is_at_least = false;
+    figures.left_us = -1;
+    heartbeat_tell(&figures);
+    time_passes();
+    assert_said("3/6 stall: 512 states, about 7 s left of it\n");
     heartbeat_end();
     stderr_is_back();
     assert_int_equal(read(ours, &left, 1), 0);

@@ -64,6 +64,16 @@ enum leftovers { LEFTOVERS_LAST, LEFTOVERS_NEVER, LEFTOVERS_TOO };
 
 struct subject;
 
+/* How far a search is. One that is not exhaustive has its states alone. */
+struct explore_progress {
+    uint64_t states;    /* that it has met */
+    int depth;          /* how many steps deep it is; -1: not exhaustive */
+    uint64_t looked_at; /* states whose steps it has made */
+    uint64_t left;      /* states whose steps are still to be made: */
+    bool is_guess;      /* about so many; else at least so many */
+    int64_t took_us;    /* since it began, by the caller's clock; 0 without one */
+};
+
 struct explore_options {
     const struct scheme *scheme;
     struct subject *subject; /* NULL: the scheme itself, and the model of a server (subject.h) */
@@ -91,9 +101,8 @@ struct explore_options {
     int64_t deadline_us;      /* an instant of now_us(); 0: none */
     int64_t (*now_us)(void);  /* the caller's clock; NULL: no deadline */
     const volatile int *stop; /* not 0: end early, with what was found; NULL: never */
-    /* Told now and then how many states a search has visited, and how many steps deep an exhaustive
-     * one is (another: -1); NULL: nobody is. By the thread that searches. */
-    void (*watch)(void *context, uint64_t states, int depth);
+    /* Told now and then how far a search is; NULL: nobody is. By the thread that searches. */
+    void (*watch)(void *context, const struct explore_progress *progress);
     void *watch_context;
 };
 

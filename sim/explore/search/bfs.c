@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "explore/reduce/lower_bound.h"
+#include "explore/search/remaining.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,6 +24,9 @@ struct bfs_run {
     unsigned pushed_before; /* into the queue, its other steps */
     bool is_merging;
     bool is_over;
+    uint32_t depth_end; /* the first state behind those of this depth */
+    struct remaining remaining;
+    int64_t began_us;
     struct insert_queue queue;
 };
 
@@ -219,6 +223,52 @@ static void measure(struct bfs_run *run)
         search->bytes = bytes;
 }
 
+/* Only the last layer leads to no other. A search that leaves out what is too far has no curve. */
+static bool can_guess(const struct bfs_run *run)
+{
+    int faults = 0;
+    for (int fault = 0; fault < FAULT_COUNT; fault++)
+        faults += run->search->options->budget[fault];
+    return run->remaining.is_guess && run->layer == faults && !run->search->bound;
+}
+
+/* States that there is room for, by the memory that those so far take. */
+static uint64_t room(const struct search *search)
+{
+    const struct explore_options *options = search->options;
+    const uint64_t states = search->visited.count;
+    uint64_t room = UINT64_MAX;
+    if (options->states_max)
+        room = options->states_max > states ? options->states_max - states : 0;
+    if (!options->bytes_max || !states || search->bytes < states)
+        return room;
+    const uint64_t more = (options->bytes_max - search->bytes) / (search->bytes / states);
+    return more < room ? more : room;
+}
+
+static int64_t clock_us(const struct search *search)
+{
+    return search->options->now_us ? search->options->now_us() : 0;
+}
+
+static void tell(const struct bfs_run *run)
+{
+    const struct search *search = run->search;
+    const struct explore_options *options = search->options;
+    const uint64_t states = search->visited.count;
+    struct explore_progress told = {.states = states,
+                                    .depth = run->depth,
+                                    .looked_at = run->state,
+                                    .left = states - run->state,
+                                    .is_guess = can_guess(run),
+                                    .took_us = clock_us(search) - run->began_us};
+    if (told.is_guess && run->depth_end - run->state + run->remaining.below > told.left)
+        told.left = run->depth_end - run->state + run->remaining.below;
+    if (told.left - (states - run->state) > room(search))
+        told.left = states - run->state + room(search);
+    options->watch(options->watch_context, &told);
+}
+
 /* A limit that is reached ends the search; what was seen so far stands. */
 static bool is_spent(struct bfs_run *run)
 {
@@ -227,7 +277,7 @@ static bool is_spent(struct bfs_run *run)
     measure(run);
     fingerprint_set_forget(&search->visited, run->state);
     if (options->watch)
-        options->watch(options->watch_context, search->visited.count, (int)run->depth);
+        tell(run);
     if (options->states_max && search->visited.count >= options->states_max)
         search->end = END_STATES;
     else if (options->bytes_max && search->bytes >= options->bytes_max)
@@ -299,13 +349,14 @@ static void run_depth(struct bfs_run *run)
 {
     struct search *search = run->search;
     struct fingerprint_set *visited = &search->visited;
-    uint32_t end = (uint32_t)visited->count;
     const uint32_t every = search->options->subject ? CHECK_EVERY_ASKED : CHECK_EVERY;
     if (run->depth > search->depth)
         search->depth = run->depth;
     search->layer = run->layer;
     search->layer_depth = run->depth;
-    for (uint32_t i = 0; run->state < end && !run->is_over; i++, run->state++) {
+    run->depth_end = (uint32_t)visited->count;
+    remaining_add(&run->remaining, run->depth_end - run->state);
+    for (uint32_t i = 0; run->state < run->depth_end && !run->is_over; i++, run->state++) {
         expand(run, fingerprint_set_words(visited, run->state));
         if (i % every == 0)
             run->is_over = is_spent(run);
@@ -334,6 +385,7 @@ static void next_layer(struct bfs_run *run)
     chunked_array_close(&run->frontier);
     run->frontier = run->next_frontier;
     run->frontier_at = 0;
+    run->remaining = (struct remaining){0};
     chunked_array_init(&run->next_frontier, FRONTIER_WORDS + run->words);
 }
 
@@ -385,6 +437,7 @@ void search_run(struct search *search)
     successors_start(&search->successors, search->options, start);
     chunked_array_init(&run.frontier, FRONTIER_WORDS + run.words);
     chunked_array_init(&run.next_frontier, FRONTIER_WORDS + run.words);
+    run.began_us = clock_us(search);
     run.state = STATE_NONE;
     run.depth = -1;
     frontier_add(&run, start);
