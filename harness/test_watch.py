@@ -76,6 +76,9 @@ def test_what_is_wrong_is_named(tmp_path, found, words, program):
     assert result.status == 1, result.out + result.err
     witness = violated(results)[found]["witness"]
     assert words in "\n".join(witness), witness
+    plain = [note for note in results["notes"] if "plain DEL" in note]  # no note doubts what the verdict says
+    assert len(plain) == program.count(".delete(") and all(
+        note.startswith("1 of the releases was a plain DEL") and "the verdict says of a release that it removed another's" in note for note in plain), plain
 
 
 @pytest.mark.parametrize(("who", "blamed"), [("client()", "unknown who"), ("a", "A")], ids=["over another connection", "over its own"])
@@ -177,6 +180,16 @@ for _ in range(3): assert one.set("lock:1", A, nx=True, px=20000) and one.delete
     assert is_clean(result, results) and any(note.startswith("3 of the releases were a plain DEL") for note in results["notes"]), results["notes"]
     result, results = json_of(tmp_path, SCRIPTS)
     assert is_clean(result, results) and not any("plain DEL" in note for note in results["notes"]), results["notes"]
+
+
+@pytest.mark.parametrize("program, noted", [
+    ("client().ping()", []),
+    ("client().set('lock:1', A, nx=True, px=20000)", ["Order: 1 of them"]),
+    ("client().set('lock:1', A, px=20000); client().delete('lock:1')", ["They went"])], ids=["nothing", "what travels", "what is looked at"])
+def test_notes_of_nothing_are_left_out(tmp_path, program, noted):
+    result, results = json_of(tmp_path, program)
+    told = [" ".join(note.split()[:4]) for note in results["notes"] if note.startswith(("Order: ", "The others went", "They went"))]
+    assert [one.startswith(wanted) for one, wanted in zip(told, noted, strict=True)] == len(noted) * [True], (results["notes"], result.out)
 
 
 def test_a_delete_that_watch_guards_is_no_plain_one(tmp_path):

@@ -95,9 +95,11 @@ static char *program_name(char *const *command)
     return name;
 }
 
+/* Of the commands that name a lock; where there are none, there is no order either. */
 static void add_order(const struct watch_outcome *seen, struct results *results)
 {
-    if (seen->is_ordered)
+    const int64_t others = seen->looked_at - (seen->is_ordered ? seen->evident : 0);
+    if (seen->is_ordered && seen->evident)
         results_note(
             results,
             memory_format(
@@ -105,35 +107,46 @@ static void add_order(const struct watch_outcome *seen, struct results *results)
                 " of them (SET NX, SETNX, the usual script of a release: the answer says what they "
                 "did) travelled at once, in the order in which the server was seen to read.",
                 seen->evident));
-    else
+    else if (others && !seen->is_ordered)
         results_note(results, memory_text("Order: the server does not tell in which order it "
                                           "executes, so it was bought with concurrency."));
-    results_note(results,
-                 memory_format("%s went to the server one at a time, and the key was looked at "
-                               "before and behind each, so what it did is exact; one of them stood "
-                               "behind others for at most %.1f ms. What names no such key passed.",
-                               seen->is_ordered ? "The others" : "They",
-                               (double)seen->waited_us / 1000));
+    if (others)
+        results_note(
+            results,
+            memory_format("%s went to the server one at a time, and the key was looked at "
+                          "before and behind each, so what it did is exact; one of them stood "
+                          "behind others for at most %.1f ms. What names no such key passed.",
+                          others == seen->looked_at ? "They" : "The others",
+                          (double)seen->waited_us / 1000));
 }
 
-static void add_plain_deletes(const struct watch_outcome *seen, struct results *results)
+/* is_found: the verdict says of one that it removed another's. */
+static void add_plain_deletes(const struct watch_outcome *seen, bool is_found,
+                              struct results *results)
 {
     if (seen->plain_deletes)
         results_note(results,
-                     memory_format("%" PRId64 " of the releases were a plain DEL, which removes "
+                     memory_format("%" PRId64 " of the releases %s a plain DEL, which removes "
                                    "whoever's lock is there: %s. `picklock test` looks for what "
                                    "else can happen.",
-                                   seen->plain_deletes,
-                                   seen->doubtful_releases
+                                   seen->plain_deletes, seen->plain_deletes == 1 ? "was" : "were",
+                                   is_found
+                                       ? "the verdict says of a release that it removed another's"
+                                   : seen->doubtful_releases
                                        ? "whether one of them removed another's is not known"
                                        : "that none of them removed another's was luck, or "
                                          "timing"));
 }
 
 /* What the verdict rests on, and what it cost. */
-static void add_notes(const struct watch_cmd *cmd, struct results *results)
+static void add_notes(const struct watch_cmd *cmd, const struct result_row *row,
+                      struct results *results)
 {
     const struct watch_outcome *seen = &cmd->outcome;
+    bool is_found = false;
+    for (int i = 0; i < row->properties_count; i++)
+        is_found |= row->properties[i].property == PROPERTY_RELEASE_OWN &&
+                    row->properties[i].verdict == VERDICT_VIOLATED;
     results_note(results, memory_format("Watched: %" PRId64 " connections, %" PRId64
                                         " commands that name a key like %s; %" PRId64
                                         " grants, %" PRId64 " refusals, %" PRId64 " releases.",
@@ -152,7 +165,7 @@ static void add_notes(const struct watch_cmd *cmd, struct results *results)
                                    "value and named no token, so unknown who sent it: it counts "
                                    "as its holder's renewal.",
                                    seen->rewrites));
-    add_plain_deletes(seen, results);
+    add_plain_deletes(seen, is_found, results);
     if (cmd->fence_key)
         results_note(results,
                      memory_format("%" PRId64 " writes changed a fence in a key like %s; %" PRId64
@@ -177,7 +190,7 @@ static enum fail judge(struct watch_cmd *cmd, const char *history, struct result
     row->history = memory_text(history);
     *is_unknown = row->error || judged.gap;
     free(judged.gap);
-    add_notes(cmd, results);
+    add_notes(cmd, row, results);
     if (!cmd->outcome.grants)
         results_note(results, memory_format("No key like %s was granted as a lock: nothing was "
                                             "judged.",
