@@ -56,8 +56,8 @@ def test_a_command_that_is_gone_is_left_out(replays):
 
 
 @pytest.mark.parametrize("changed, words", [
-    ({"release": "raise RuntimeError"}, "A's release fails now, without a fault"),
-    ({"acquire": "raise RuntimeError"}, "A's acquire fails now, without a fault"),
+    ({"release": "raise RuntimeError"}, "A's release fails now, without a fault (of a lock that is certainly not its own any more it is to say so"),
+    ({"acquire": "raise RuntimeError"}, "A's acquire fails now, without a fault; where"),
     ({"acquire": "while True: self.ask('GET', 'x')"}, "A sends no end of commands that only read"),
 ], ids=["a release that fails", "an acquire that fails", "one that never gets there"])
 def test_what_cannot_be_followed_is_unknown_and_says_where(replays, changed, words):

@@ -104,8 +104,12 @@ enum fail follower_refuse_error(struct follower *follower, int client)
     const enum result last = follower_view(follower, client).last;
     if (follower->was_struck || (last != RESULT_FAILED && last != RESULT_CRASHED))
         return FAIL_NONE;
-    return follower_lost(follower, "%s's %s fails now, without a fault",
-                         follower_name(follower, client), follower_operation(follower, client));
+    const bool is_acquire = follower->parts[client].begun == CHOICE_ACQUIRE;
+    return follower_lost(follower, "%s's %s fails now, without a fault%s",
+                         follower_name(follower, client), follower_operation(follower, client),
+                         is_acquire ? ""
+                                    : " (of a lock that is certainly not its own any more it is to "
+                                      "say so: an error leaves open what it did)");
 }
 
 static enum fail look_at_end(struct follower *follower, int client, const struct client_view *was)
