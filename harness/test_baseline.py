@@ -60,7 +60,7 @@ def test_one_that_can_not_be_had_is_told_before_any_work(picklock, tmp_path, wor
     (tmp_path / "none").write_text("no baseline\n")
     words = [word.replace("{started}", f"{tmp_path}/started.py") for word in words]
     out = ["--out", tmp_path / "runs"]
-    for more, said in [(["--baseline", tmp_path / "missing"], "--baseline: "), (["--baseline", tmp_path / "none"], "none:1:1: wants"),
+    for more, said in [(["--baseline", tmp_path / "missing"], "missing: there is no such file; --update-baseline writes one"), (["--baseline", tmp_path / "none"], "none:1:1: wants"),
                        (["--baseline", tmp_path / "no folder/known", "--update-baseline"], "known: cannot be written: No such file")]:
         refused = picklock(words[0], *more, *out, *words[1:])
         assert refused.status == 64 and said in refused.err and refused.out == "", refused

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "base/text_place.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,14 @@ enum fail baseline_read(const char *path, bool is_new, struct baseline **baselin
     (*baseline)->path = path;
     if (is_new && access(path, F_OK) != 0)
         return FAIL_NONE;
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        baseline_free(*baseline);
+        *baseline = NULL;
+        return failure_set(failure, FAIL_INPUT,
+                           "%s: there is no such file; --update-baseline writes one, with what is "
+                           "found now",
+                           path);
+    }
     enum fail fail = infile_read(path, BASELINE_BYTES_MAX, &bytes, &size, failure);
     if (!fail)
         fail = read_lines(*baseline, bytes, size, failure);
