@@ -199,6 +199,29 @@ static void html_is_whole_and_escaped(void **state)
     free(text);
 }
 
+/* The count is there all the same: a safe scheme is not red for what its clients' long work lost.
+ */
+static void lost_updates_are_red_where_the_scheme_lost_them(void **state)
+{
+    struct result_property *lost = NULL;
+    (void)state;
+    for (int i = 0; i < sample.rows_count; i++)
+        for (int k = 0; k < sample.rows[i].properties_count; k++)
+            if (sample.rows[i].properties[k].property == PROPERTY_NO_LOST_UPDATE)
+                lost = &sample.rows[i].properties[k];
+    assert_non_null(lost);
+    const enum cause was = lost->cause;
+    static const enum cause causes[] = {CAUSE_UNLOCK_BUG, CAUSE_OVERRUN, CAUSE_LOST_GRANT};
+    for (int i = 0; i < 3; i++) {
+        lost->cause = causes[i];
+        char *text = printed(FORMAT_HTML, "index.html");
+        expect_in(text, i == 0 ? "<td class=\"number bad\" data-rank=\"3\">3</td>"
+                               : "<td class=\"number\" data-rank=\"3\">3</td>");
+        free(text);
+    }
+    lost->cause = was;
+}
+
 static void a_full_disk_is_told_by_every_format(void **state)
 {
     (void)state;
@@ -309,6 +332,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(markdown_has_the_rows_and_escapes),
         cmocka_unit_test(junit_counts_and_escapes),
         cmocka_unit_test(html_is_whole_and_escaped),
+        cmocka_unit_test(lost_updates_are_red_where_the_scheme_lost_them),
         cmocka_unit_test(a_full_disk_is_told_by_every_format),
         cmocka_unit_test(a_run_folder_is_always_a_new_one),
         cmocka_unit_test(latest_points_at_the_newest_folder),
