@@ -5,8 +5,8 @@
 
 Load: redis-benchmark (SET and GET, 50 connections) directly and through each relay; CPU-s are those of the relay alone, for a million
 requests, the steadier figure. A row is the median of its rounds, a ratio the median of those within a round. 100 rules about other
-commands are found by no request; 100 about other keys are all asked. Memory: with idle connections that have all been answered once,
-and while a value goes there and back."""
+commands are found by no request; 100 about other keys of the same commands are passed over by the key. Memory: with idle connections
+that have all been answered once, and while a value goes there and back."""
 
 import argparse
 import contextlib

@@ -60,3 +60,17 @@ bool glob_matches(const char *pattern, size_t pattern_length, const char *text, 
     }
     return true;
 }
+
+size_t glob_beginning(const char *pattern, size_t pattern_length, char *text)
+{
+    size_t length = 0;
+    for (size_t at = 0; at < pattern_length; at++) {
+        char piece = pattern[at];
+        if (piece == '*' || piece == '?' || piece == '[')
+            break;
+        if (piece == '\\' && at + 1 < pattern_length)
+            piece = pattern[++at];
+        text[length++] = piece;
+    }
+    return length;
+}

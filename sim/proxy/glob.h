@@ -9,4 +9,8 @@
 /* Does the whole of text match? Both borrowed; neither needs a final 0. */
 bool glob_matches(const char *pattern, size_t pattern_length, const char *text, size_t length);
 
+/* What every text that matches begins with: written to text, which has room for the pattern.
+ * Returns its length. */
+size_t glob_beginning(const char *pattern, size_t pattern_length, char *text);
+
 #endif

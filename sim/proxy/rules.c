@@ -1,5 +1,5 @@
-/* rules.c - see rules.h. Every rule is asked about every request, whatever the others said: then
- * each one's counts are its own. The first in the file that strikes does. */
+/* rules.c - see rules.h. Every rule that can meet a request is asked about it, whatever the others
+ * said: then each one's counts are its own. The first in the file that strikes does. */
 #include "proxy/fault.h"
 
 #include "base/memory.h"
@@ -219,10 +219,10 @@ static bool time_matches(const struct rule *rule, const struct rules *rules)
 static void remember_scripts(const struct rules *rules, struct proxy_request *request)
 {
     uint64_t bits = 0;
-    for (int i = 0; i < rules->count; i++) {
-        const struct rule *rule = &rules->rules[i];
-        if (rule->script.bytes &&
-            text_matches(&rule->script, request->script, request->script_length))
+    struct rules_set set = *rules_index_scripts(rules->index);
+    for (int at; (at = rules_set_take(&set)) >= 0;) {
+        const struct rule *rule = &rules->rules[at];
+        if (text_matches(&rule->script, request->script, request->script_length))
             bits |= UINT64_C(1) << rule->script_bit;
     }
     const uint64_t generation = rules->orders->generation;
@@ -303,9 +303,11 @@ static enum proxy_decision ask_rules(struct rules_link *link, struct proxy_reque
 {
     struct rules *rules = link->rules;
     struct rule *striking = NULL;
-    const struct rules_list *list = rules_index_find(rules->index, request->name, reply != NULL);
-    for (int i = 0; i < list->count; i++) {
-        struct rule *rule = list->rules[i];
+    struct rules_set set;
+    if (!rules_index_find(rules->index, request, reply != NULL, &set))
+        return PROXY_PASS;
+    for (int at; (at = rules_set_take(&set)) >= 0;) {
+        struct rule *rule = &rules->rules[at];
         if (!request_matches(rule, link, request) ||
             (reply && !text_matches(&rule->reply, reply, length)))
             continue;

@@ -2,6 +2,7 @@
 #include "proxy/rules_index.h"
 
 #include "base/memory.h"
+#include "proxy/rules_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,16 @@ enum { POINTS = 2 }; /* before; after and done */
 
 struct indexed_command {
     char name[PROXY_NAME_MAX]; /* "": a free row */
-    struct rules_list lists[POINTS];
+    struct rules_set rules[POINTS];
 };
 
 struct rules_index {
-    struct rules_list others[POINTS]; /* for commands that no rule names */
+    struct rules_set others[POINTS]; /* for commands that no rule names */
     struct indexed_command *rows;
     size_t mask;
     bool has[POINTS]; /* any rule at all */
+    struct rules_keys *keys;
+    struct rules_set scripts;
 };
 
 static struct indexed_command *row_of(const struct rules_index *index, const char *name,
@@ -33,56 +36,21 @@ static struct indexed_command *row_of(const struct rules_index *index, const cha
     }
 }
 
-static void list_add(struct rules_list *list, struct rule *rule)
+/* The row of the next command that a rule names; *at goes on behind it. NULL: no more. One whose
+ * name is longer than any that a request is known by meets none. */
+static struct indexed_command *next_row(const struct rules_index *index, const char **at)
 {
-    if (list->count && list->rules[list->count - 1] == rule)
-        return; /* it names the command twice */
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? list->capacity * 2 : 4;
-        list->rules = memory_resize(list->rules, (size_t)list->capacity, sizeof *list->rules);
+    while (*(*at + 1)) {
+        const char *name = *at + 1;
+        const size_t length = strcspn(name, ",");
+        *at = name + length;
+        if (length >= PROXY_NAME_MAX)
+            continue;
+        struct indexed_command *row = row_of(index, name, length);
+        memcpy(row->name, name, length);
+        return row;
     }
-    list->rules[list->count++] = rule;
-}
-
-/* Calls so for the row of each command that the rule names. One whose name is longer than any that
- * a request is known by meets none. */
-static void each_row(struct rules_index *index, struct rule *rule,
-                     void (*call)(struct indexed_command *row, const char *name, size_t length,
-                                  struct rule *rule))
-{
-    for (const char *name = rule->commands + 1; *name;) {
-        size_t length = strcspn(name, ",");
-        if (length < PROXY_NAME_MAX)
-            call(row_of(index, name, length), name, length, rule);
-        name += length + 1;
-    }
-}
-
-static void take_row(struct indexed_command *row, const char *name, size_t length,
-                     struct rule *rule)
-{
-    (void)rule;
-    memcpy(row->name, name, length);
-}
-
-static int point_of(const struct rule *rule)
-{
-    return rule->point != POINT_BEFORE;
-}
-
-static void add_to_row(struct indexed_command *row, const char *name, size_t length,
-                       struct rule *rule)
-{
-    (void)name, (void)length;
-    list_add(&row->lists[point_of(rule)], rule);
-}
-
-static void add_to_all(struct rules_index *index, struct rule *rule)
-{
-    list_add(&index->others[point_of(rule)], rule);
-    for (size_t i = 0; i <= index->mask; i++)
-        if (index->rows[i].name[0])
-            list_add(&index->rows[i].lists[point_of(rule)], rule);
+    return NULL;
 }
 
 static size_t count_names(const struct rules *rules)
@@ -94,49 +62,65 @@ static size_t count_names(const struct rules *rules)
     return count;
 }
 
-struct rules_index *rules_index_new(struct rules *rules)
+static void make_rows(struct rules_index *index, const struct rules *rules)
 {
-    struct rules_index *index = memory_new(1, sizeof *index);
     size_t size = 4, names = count_names(rules);
     while (size < names * 2)
         size *= 2;
     index->mask = size - 1;
     index->rows = memory_new(size, sizeof *index->rows);
-    for (int i = 0; i < rules->count; i++)
-        if (rules->rules[i].commands)
-            each_row(index, &rules->rules[i], take_row);
-    for (int i = 0; i < rules->count; i++) {
-        index->has[point_of(&rules->rules[i])] = true;
-        if (rules->rules[i].commands)
-            each_row(index, &rules->rules[i], add_to_row);
-        else
-            add_to_all(index, &rules->rules[i]);
-    }
-    return index;
 }
 
-static void lists_free(struct rules_list *lists)
+static void add(struct rules_index *index, const struct rule *rule, int place)
 {
-    for (int i = 0; i < POINTS; i++)
-        free(lists[i].rules);
+    const int point = rule->point != POINT_BEFORE;
+    const char *at = rule->commands;
+    index->has[point] = true;
+    if (rule->script.bytes)
+        rules_set_add(&index->scripts, place);
+    if (!at)
+        rules_set_add(&index->others[point], place);
+    for (struct indexed_command *row; at && (row = next_row(index, &at));)
+        rules_set_add(&row->rules[point], place);
+}
+
+struct rules_index *rules_index_new(const struct rules *rules)
+{
+    struct rules_index *index = memory_new(1, sizeof *index);
+    make_rows(index, rules);
+    for (int i = 0; i < rules->count; i++)
+        add(index, &rules->rules[i], i);
+    for (size_t i = 0; i <= index->mask; i++)
+        for (int point = 0; point < POINTS; point++)
+            rules_set_join(&index->rows[i].rules[point], &index->others[point]);
+    index->keys = rules_keys_new(rules);
+    return index;
 }
 
 void rules_index_free(struct rules_index *index)
 {
     if (!index)
         return;
-    for (size_t i = 0; i <= index->mask; i++)
-        lists_free(index->rows[i].lists);
-    lists_free(index->others);
+    rules_keys_free(index->keys);
     free(index->rows);
     free(index);
 }
 
-const struct rules_list *rules_index_find(const struct rules_index *index, const char *name,
-                                          bool is_reply)
+bool rules_index_find(const struct rules_index *index, const struct proxy_request *request,
+                      bool is_reply, struct rules_set *found)
 {
     if (!index->has[is_reply])
-        return &index->others[is_reply];
-    const struct indexed_command *row = row_of(index, name, strlen(name));
-    return row->name[0] ? &row->lists[is_reply] : &index->others[is_reply];
+        return false;
+    /* A free row has what is for all commands. */
+    const struct rules_set *named =
+        &row_of(index, request->name, strlen(request->name))->rules[is_reply];
+    return !rules_set_is_empty(named) &&
+           rules_set_meet(
+               named, rules_keys_find(index->keys, request->first_key, request->first_key_length),
+               found);
+}
+
+const struct rules_set *rules_index_scripts(const struct rules_index *index)
+{
+    return &index->scripts;
 }

@@ -59,6 +59,22 @@ static void zero_bytes_are_bytes(void **state)
     assert_true(glob_matches("a\0c", 3, "a\0c", 3));
 }
 
+/* Whatever matches begins with it, and nothing else is told to. */
+static void what_a_pattern_begins_with(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *beginning;
+    } begins[] = {{"", ""},       {"lock:1", "lock:1"}, {"lock:*", "lock:"}, {"a?c", "a"},
+                  {"a[bc]", "a"}, {"a\\*b*", "a*b"},    {"a\\", "a\\"},      {"*a", ""}};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        char text[16];
+        const size_t length = glob_beginning(begins[i].pattern, strlen(begins[i].pattern), text);
+        assert_int_equal(length, strlen(begins[i].beginning));
+        assert_memory_equal(text, begins[i].beginning, length);
+    }
+}
+
 /* Exponential for a matcher that goes back to every star. */
 static void many_stars_take_no_longer(void **state)
 {
@@ -73,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_match_as_redis_does),
         cmocka_unit_test(zero_bytes_are_bytes),
+        cmocka_unit_test(what_a_pattern_begins_with),
         cmocka_unit_test(many_stars_take_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
