@@ -263,7 +263,7 @@ def reset(peer):
 @pytest.mark.parametrize(("kind", "what"), [
     ("unreachable", None), ("reset", reset), ("unreadable", lambda peer: (peer.recv(100), peer.sendall(b"\0garbage\r\n"))),
     ("unreadable", lambda peer: (peer.recv(100), peer.sendall(b"+PONG\r\n+NOBODY-ASKED\r\n"))),
-    (None, read_all),  # half of a command, and both are gone
+    (None, read_all),
 ])
 def test_trouble_is_counted_by_its_name_and_leaves_nothing(redis, tmp_path, kind, what):
     rounds = 5
@@ -277,7 +277,7 @@ def test_trouble_is_counted_by_its_name_and_leaves_nothing(redis, tmp_path, kind
                 before = descriptors(served.process)
                 for _ in range(rounds):
                     with contextlib.suppress(OSError), connect(served.ports["bad"]) as client:
-                        client.sendall(b"*1\r\n$4\r\nPING\r\n" if kind else b"*2\r\n$3\r\nGET\r\n$5\r\nha")
+                        client.sendall(b"*1\r\n$4\r\nPING\r\n")
                         if not kind:
                             client.shutdown(socket.SHUT_WR)
                         read_all(client)
@@ -288,6 +288,40 @@ def test_trouble_is_counted_by_its_name_and_leaves_nothing(redis, tmp_path, kind
     assert told["bad"]["connections"] == rounds and told["bad"]["open"] == 0
     assert {name: count for name, count in told["bad"]["notices"].items() if count} == ({kind: rounds} if kind else {})
     assert set(told["good"]["notices"].values()) == {0}
+
+
+HALF, HALF_LARGE = b"*2\r\n$3\r\nGET\r\n$5\r\nha", b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$99999\r\n" + b"x" * 40_000
+
+
+@pytest.mark.parametrize(("ends", "is_reset", "reply", "words"), [
+    ([b"PING\r\n" + HALF, HALF_LARGE, b"PIN"], False, read_all, "the client went in the middle of a request, of which {} bytes had come"),
+    ([HALF, HALF_LARGE], True, read_all, "the client went in the middle of a request, of which {} bytes had come"),
+    ([b"PING\r\n"] * 2, False, lambda peer: (peer.recv(100), peer.sendall(b"$5\r\nha")),
+     "the server went in the middle of a reply, of which 6 bytes had come"),
+    ([b"PING\r\n", b"PING\r\nPING\r\n"], False, lambda peer: (peer.recv(100), peer.sendall(b"+PONG\r\n"), read_all(peer)), None),
+])
+def test_who_goes_in_the_middle_is_counted_and_named(tmp_path, ends, is_reset, reply, words):
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        threading.Thread(target=play, args=(upstream, reply), daemon=True).start()
+        with Served(tmp_path, "--upstream", f"127.0.0.1:{upstream.getsockname()[1]}", "--log", tmp_path / "log").read_ports(1) as served:
+            before = descriptors(served.process)
+            sent = 0
+            for half in ends:
+                with contextlib.suppress(OSError), connect(served.ports[""]) as client:
+                    client.sendall(half)
+                    sent += len(half)
+                    until(lambda: served.status[""]["bytes_from_clients"] == sent, "it has come")
+                    if is_reset:
+                        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    else:
+                        client.shutdown(socket.SHUT_WR)
+                        read_all(client)
+            until(lambda: served.status[""]["open"] == 0, "what has ended is counted")
+            until(lambda: descriptors(served.process) == before, "all descriptors are given back")
+            assert served.status[""]["notices"] == served.status[""]["notices"] | {"unfinished": len(ends) if words else 0, "reset": 0}
+    told = [line["words"] for line in map(json.loads, (tmp_path / "log").read_text().splitlines()) if line["event"] == "notice"]
+    sizes = [len(half.removeprefix(b"PING\r\n")) for half in ends]
+    assert told == ([words.format(size) for size in sizes] if words else [])
 
 
 def memory_kb(process):

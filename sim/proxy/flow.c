@@ -316,6 +316,18 @@ static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
 
 /* --- ending --- */
 
+/* Its source went where nothing of ours cut it: in the middle of a frame? */
+static void tell_if_broken_off(struct flow *flow)
+{
+    struct proxy_link *link = flow->link;
+    if (!flow->is_raw && !flow->framer.is_done)
+        proxy_notice(link->proxy, NOTICE_UNFINISHED, link->owner,
+                     "the %s went in the middle of a %s, of which %llu bytes had come",
+                     flow->is_to_server ? "client" : "server",
+                     flow->is_to_server ? "request" : "reply",
+                     (unsigned long long)flow->framer.seen);
+}
+
 /* The end of the stream goes on when everything before it has. */
 static void finish(struct flow *flow)
 {
@@ -333,6 +345,7 @@ static void finish(struct flow *flow)
     if (flow->is_writing || block_length(&flow->backlog) || !flow->to->is_connected)
         return;
     flow->is_done = true;
+    tell_if_broken_off(flow);
     link_flow_done(flow);
 }
 
@@ -373,10 +386,12 @@ void flow_source_ended(struct flow *flow, enum flow_ending ending)
     if (!flow->is_to_server && ending == ENDED_BY_RST)
         link->proxy->noticed[NOTICE_RESET]++; /* a client is told by its own reset */
     /* A client's reset overtakes what it sent, as it does on a wire without a proxy. */
-    if (flow->is_to_server && ending == ENDED_BY_RST)
+    if (flow->is_to_server && ending == ENDED_BY_RST) {
+        tell_if_broken_off(flow);
         link_over(link, LEAVE_NOW, LEAVE_RST);
-    else
+    } else {
         flow_run(flow);
+    }
 }
 
 /* As large as a read is, and no larger: as much may wait. */

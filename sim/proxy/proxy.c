@@ -37,13 +37,16 @@ void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const
 {
     char words[512];
     va_list arguments;
+    const struct proxy_hooks *hooks = &proxy->hooks;
+    void (*tell)(void *, void *, const char *) =
+        kind == NOTICE_UNFINISHED ? hooks->broken_off : hooks->notice;
     proxy->noticed[kind]++;
-    if (!proxy->hooks.notice)
+    if (!tell)
         return;
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    proxy->hooks.notice(proxy->hooks.context, link_owner, words);
+    tell(hooks->context, link_owner, words);
 }
 
 /* Raises the soft limit of open files as far as the hard one lets us. Returns how many links that

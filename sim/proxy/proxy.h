@@ -90,6 +90,9 @@ struct proxy_hooks {
     void (*closed)(void *context, void *link_owner);
     /* Something worth a line in the log: bytes that were not understood, a dial that failed. */
     void (*notice)(void *context, void *link_owner, const char *words);
+    /* A client went in the middle of a request, or a server in that of a reply: to whoever asks
+     * what was executed an end like any other. */
+    void (*broken_off)(void *context, void *link_owner, const char *words);
     void *context;
 };
 

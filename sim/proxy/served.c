@@ -149,15 +149,12 @@ static void on_closed(void *context, void *owner)
     free(owned);
 }
 
-static void on_notice(void *context, void *owner, const char *words)
+static void on_broken_off(void *context, void *owner, const char *words)
 {
     struct served_listener *served = context;
     struct owned *owned = owner;
     const struct standalone_options *options = served->all->options;
     char named[600];
-    if (observer_of(served))
-        observer_of(served)->notice(observer_of(served)->context, owned ? owned->observed : NULL,
-                                    words);
     if (log_of(served)) {
         log_notice(served->all->log, owned ? proxy_link_number(owned->link) : 0, words);
         return;
@@ -165,6 +162,16 @@ static void on_notice(void *context, void *owner, const char *words)
     snprintf(named, sizeof named, "%s%s%s", served->name, served->name[0] ? ": " : "", words);
     if (options->notice)
         options->notice(options->context, named);
+}
+
+static void on_notice(void *context, void *owner, const char *words)
+{
+    struct served_listener *served = context;
+    struct owned *owned = owner;
+    if (observer_of(served))
+        observer_of(served)->notice(observer_of(served)->context, owned ? owned->observed : NULL,
+                                    words);
+    on_broken_off(context, owner, words);
 }
 
 static void on_struck(void *context, struct rules_link *link, const struct rules_told *told)
@@ -208,6 +215,7 @@ enum fail served_new(struct served_listener **made, struct serving_listeners *al
         .reply = looks ? on_reply : NULL,
         .closed = on_closed,
         .notice = on_notice,
+        .broken_off = on_broken_off,
         .context = served,
     };
     served->all = all;
