@@ -65,7 +65,7 @@ def test_populate(api, echo):
     assert api.raw("POST", "/populate", [])[:2] == (201, '{"proxies":null}')
     for body, words in [([two, {"listen": "a"}], "missing required field: name at proxy 2"),
                         ([{"name": "a"}], "missing required field: upstream at proxy 1"),
-                        ({}, "bad request body: json: cannot unmarshal object into Go value of type []struct")]:
+                        ({}, "bad request body: json: cannot unmarshal object into Go value of type []struct { toxiproxy.Proxy; Enabled *bool \"json:\\\"enabled\\\"\" }")]:
         status, text, headers = api.raw("POST", "/populate", body)
         assert status == 400 and headers["Content-Type"] == "application/json"
         assert json.loads(text) == {"error": words, "status": 400, "proxies": None}
@@ -95,6 +95,14 @@ BAD = [
     ("PATCH", "/proxies/p", '{"enabled":1}', 400, "bad request body: json: cannot unmarshal number into Go struct field Proxy.enabled of type bool"),
     ("POST", "/proxies/p/toxics", '{"type":"latency","stream":"x"}', 400, "stream was invalid, can be either upstream or downstream"),
     ("POST", "/proxies/p/toxics", '{"type":"x"}', 400, "invalid toxic type"), ("POST", "/proxies/p/toxics", "{}", 400, "invalid toxic type"),
+    ("POST", "/proxies/p/toxics", '{"type":"latency","attributes":{"latency":1.5}}', 400,
+     "bad request body: json: cannot unmarshal number 1.5 into Go struct field .attributes.latency of type int64"),
+    ("POST", "/proxies/p/toxics", '{"type":"latency","attributes":{"latency":"1"}}', 400,
+     "bad request body: json: cannot unmarshal string into Go struct field .attributes.latency of type int64"),
+    ("POST", "/proxies/p/toxics", '{"type":"latency","attributes":{"latency":99999999999999999999}}', 400,
+     "bad request body: json: cannot unmarshal number 99999999999999999999 into Go value of type int64"),
+    ("POST", "/proxies/p/toxics", '{"type":"latency","attributes":5}', 400,
+     "bad request body: json: cannot unmarshal number into Go struct field .attributes of type toxics.Toxic"),
     ("POST", "/proxies/p/toxics", '{"type":"noop","name":"t"}', 409, "toxic already exists"),
     ("GET", "/proxies/p/toxics/x", None, 404, "toxic not found"), ("PATCH", "/proxies/p/toxics/x", "{}", 404, "toxic not found"),
     ("DELETE", "/proxies/p/toxics/x", None, 404, "toxic not found"),

@@ -13,7 +13,7 @@ static void *refuse(struct api_error *api_error, const char *words)
     return NULL;
 }
 
-static const char *kind_of(const json_t *value)
+const char *body_kind(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -38,6 +38,22 @@ static bool is_blank(const char *bytes, size_t length)
     return true;
 }
 
+/* The one that no whole number of 64 bits is; which field has it nobody knows any more. */
+static void *refuse_number(const char *bytes, size_t length, size_t at, struct api_error *api_error)
+{
+    const char *digits = "+-.0123456789eE";
+    size_t begin = at, end = at;
+    while (begin > 0 && bytes[begin - 1] && strchr(digits, bytes[begin - 1]))
+        begin--;
+    while (end < length && bytes[end] && strchr(digits, bytes[end]))
+        end++;
+    api_error_set(api_error, 400,
+                  "bad request body: json: cannot unmarshal number %.*s into Go value of type "
+                  "int64",
+                  end - begin < 60 ? (int)(end - begin) : 60, bytes + begin);
+    return NULL;
+}
+
 static void *refuse_syntax(const json_error_t *error, const char *bytes, size_t length,
                            struct api_error *api_error)
 {
@@ -47,6 +63,8 @@ static void *refuse_syntax(const json_error_t *error, const char *bytes, size_t 
         return refuse(api_error, "EOF");
     if (json_error_code(error) == json_error_premature_end_of_input || at >= length)
         return refuse(api_error, "unexpected EOF");
+    if (json_error_code(error) == json_error_numeric_overflow)
+        return refuse_number(bytes, length, at, api_error);
     while (at > 0 && isalnum((unsigned char)bytes[at]) && isalnum((unsigned char)bytes[at - 1]))
         at--; /* the word begins there */
     unsigned char byte = (unsigned char)bytes[at];
@@ -61,14 +79,14 @@ json_t *body_read(const char *bytes, size_t length, const char *type, bool is_li
                   struct api_error *api_error)
 {
     json_error_t error;
-    char words[128];
+    char words[256];
     json_t *read = json_loadb(bytes, length, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &error);
     if (!read)
         return refuse_syntax(&error, bytes, length, api_error);
     if (json_is_null(read) || (is_list ? json_is_array(read) : json_is_object(read)))
         return read;
     snprintf(words, sizeof words, "json: cannot unmarshal %s into Go value of type %s",
-             kind_of(read), type);
+             body_kind(read), type);
     json_decref(read);
     return refuse(api_error, words);
 }
@@ -83,6 +101,16 @@ const json_t *body_field(const json_t *object, const char *field)
     return json_is_null(found) ? NULL : found;
 }
 
+/* As short as tells it from all others. */
+static void print_number(double value, char *text, size_t size)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
 static bool is_other(const json_t *value, const char *owner, const char *field, const char *type,
                      struct api_error *api_error)
 {
@@ -90,7 +118,7 @@ static bool is_other(const json_t *value, const char *owner, const char *field, 
         api_error, 400,
         "bad request body: json: cannot unmarshal %s into Go struct field %s.%s of "
         "type %s",
-        kind_of(value), owner, field, type);
+        body_kind(value), owner, field, type);
 }
 
 bool body_text(const json_t *object, const char *owner, const char *field, const char **value,
@@ -119,6 +147,14 @@ bool body_whole(const json_t *object, const char *owner, const char *field, int6
                 struct api_error *api_error)
 {
     const json_t *found = body_field(object, field);
+    if (json_is_real(found)) { /* Go shows those that could have been whole */
+        char number[64];
+        print_number(json_real_value(found), number, sizeof number);
+        return api_error_set(api_error, 400,
+                             "bad request body: json: cannot unmarshal number %s into Go struct "
+                             "field %s.%s of type int64",
+                             number, owner, field);
+    }
     if (found && !json_is_integer(found))
         return is_other(found, owner, field, "int64", api_error);
     if (found)

@@ -22,6 +22,8 @@ bool body_whole(const json_t *object, const char *owner, const char *field, int6
                 struct api_error *api_error);
 bool body_share(const json_t *object, const char *owner, const char *field, float *value,
                 struct api_error *api_error);
+/* What Go calls a value of that type. */
+const char *body_kind(const json_t *value);
 /* NULL: missing, or null. */
 const json_t *body_field(const json_t *object, const char *field);
 

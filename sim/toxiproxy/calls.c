@@ -268,8 +268,10 @@ static struct proxy_entry *make_or_replace(struct collection *collection, const 
 
 void call_populate(struct call *call)
 {
+    static const char type[] = /* as Go writes what it is read into */
+        "[]struct { toxiproxy.Proxy; Enabled *bool \"json:\\\"enabled\\\"\" }";
     struct api_error *api_error = &call->api_error;
-    json_t *made = json_array(), *body = read_body(call, "[]struct", true);
+    json_t *made = json_array(), *body = read_body(call, type, true);
     if (body && check_wanted(body, api_error))
         for (size_t i = 0; i < json_array_size(body) && !api_error->status; i++) {
             const struct proxy_entry *entry =

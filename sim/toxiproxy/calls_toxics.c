@@ -48,7 +48,7 @@ static bool read_attributes(const json_t *body, const struct proxy_entry *entry,
         return api_error_set(api_error, 400,
                              "bad request body: json: cannot unmarshal %s into Go struct field "
                              ".attributes of type toxics.Toxic",
-                             json_is_array(attributes) ? "array" : "value");
+                             body_kind(attributes));
     if (!strcmp(toxic->type->name, "redis"))
         return redis_toxic_read(toxic, entry, attributes, is_stream_said, api_error);
     memcpy(values, toxic->values, sizeof values);
