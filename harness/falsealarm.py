@@ -72,6 +72,7 @@ ALLOWED = {
     "watchdog-guarded": {"untrue-answer": (UNANSWERED, OWN_LEFTOVER), "no-notice": (STALLS, STALLED)},
 }
 LEFT_OUT = {"set-ifeq-delex": "needs a server that knows DELEX"}
+TOLD_EVERY = 1000  # verdicts: the long form takes hours
 
 
 def blamed_on_schemes():
@@ -196,6 +197,9 @@ def main():
                 shutil.copytree(made / "latest", kept, dirs_exist_ok=True)
                 print(f"BLAMED: {scheme} ({where}, {profile}): {name} is violated ({cause})\n    {command}\n    kept: {kept}",
                       flush=True)
+            if verdicts // TOLD_EVERY > (verdicts - count) // TOLD_EVERY:
+                print(f"{len(wrong)} blamed in {verdicts} verdicts so far, {time.monotonic() - began:.0f} s, seeds from {asked.seed}",
+                      file=sys.stderr, flush=True)
             shutil.rmtree(made)
     finally:
         for burner in busy:
