@@ -13,7 +13,9 @@ import pytest
 import yaml
 from conftest import BUILD, ROOT
 from readme import BLAME, causes_in
-from workers import PLAIN, PYTHON, RUN, needs_redis_py
+from workers import PLAIN, PYTHON, RUN, needs_redis_py, plain_worker
+
+plain = pytest.fixture(plain_worker)
 
 NPM = BUILD / "workers" / "node_modules"
 FAULTS = ["none", "stall", "lose-reply", "late-request", "crash", "restart-empty"]
@@ -302,3 +304,15 @@ def test_a_stuck_state_that_no_replay_shows_is_no_finding(picklock, tmp_path):
     assert "a violation of progress was found, and did not show when it was replayed" in " ".join(ran.out.split()), ran
     done = explore("setnx-expire-del", "--fault", "crash")
     assert done.returncode == 1 and "stuck (3 steps; " in done.stdout and "confirmed" in done.stdout, done
+
+
+@pytest.mark.parametrize("close, is_told", [("threading.Event().wait()", True), ("self.ask('PING')", False)])
+def test_a_reset_that_hangs_is_named_as_such(picklock, plain, tmp_path, close, is_told):
+    """And not a client that sends again by itself."""
+    ran = picklock("explore", "--frontier", "--no-cache", "--worker", plain(f"""
+class Worker(Worker):
+    def close(self):
+        {close}
+"""), "--clients", 2, "--rounds", 1, "--fault", "none", "--out", tmp_path)
+    text = " ".join(ran.out.split())
+    assert ("unknown: it hangs in its reset" in text) == is_told and "does not end when its connections break" not in text, ran

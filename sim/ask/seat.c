@@ -61,8 +61,8 @@ static enum fail break_connection(const struct seat *seat, int server, struct fa
     return fail;
 }
 
-/* Whatever is under way ends: its connections break, its timers ring. */
-enum fail seat_run_out(const struct seat *seat, struct failure *failure)
+/* Whatever is under way is to end: its connections break, its timers ring. */
+static enum fail let_end(const struct seat *seat, struct failure *failure)
 {
     enum { TRIES = 200 };
     for (int i = 0; i < TRIES && session_is_asked(seat->session, seat->client); i++) {
@@ -81,7 +81,13 @@ enum fail seat_run_out(const struct seat *seat, struct failure *failure)
         if (break_connection(seat, ANY_SERVER, failure))
             return failure->code;
     /* One that has ended says so. */
-    if (session_is_asked(seat->session, seat->client) && session_settle(seat->session, failure))
+    return session_is_asked(seat->session, seat->client) ? session_settle(seat->session, failure)
+                                                         : FAIL_NONE;
+}
+
+enum fail seat_run_out(const struct seat *seat, struct failure *failure)
+{
+    if (let_end(seat, failure))
         return failure->code;
     if (session_is_asked(seat->session, seat->client))
         return failure_set(failure, FAIL_UNKNOWN,
@@ -100,6 +106,18 @@ static enum fail begin_again(const struct seat *seat, struct failure *failure)
         if (session_execute(seat->session, message, failure) ||
             session_deliver(seat->session, message, failure))
             return failure->code;
+    return FAIL_NONE;
+}
+
+static enum fail end_reset(const struct seat *seat, struct failure *failure)
+{
+    if (begin_again(seat, failure) || let_end(seat, failure))
+        return failure->code;
+    if (session_is_asked(seat->session, seat->client))
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "it hangs in its reset: it does not answer that, though nothing is "
+                           "under way, and each connection that it waits on breaks. Its close() "
+                           "or init() waits for what does not come");
     return FAIL_NONE;
 }
 
@@ -152,7 +170,7 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
     seat_note_moment(seat);
     if (session_ask(seat->session, seat->client, (struct worker_request){.op = WORKER_RESET},
                     failure) ||
-        begin_again(seat, failure) || seat_run_out(seat, failure) || ring_out(asker, seat, failure))
+        end_reset(seat, failure) || ring_out(asker, seat, failure))
         return failure->code;
     forget_gone(seat);
     return FAIL_NONE;
