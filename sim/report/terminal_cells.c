@@ -32,6 +32,17 @@ static void print_confirmed(const struct terminal *terminal, const struct result
     fputc('\n', terminal->out);
 }
 
+/* A rate over 1000 runs is told of a search that has made some thousands. */
+static void print_runs(FILE *out, const struct search_figures *search)
+{
+    enum { RUNS_FEW = 2000 };
+    fprintf(out, "%6" PRId64 " runs ", search->runs);
+    if (search->runs < RUNS_FEW)
+        fprintf(out, "%7.2f new states a run at the end", (double)search->new_per_1000 / 1000);
+    else
+        fprintf(out, "%7" PRId64 " new states in 1000 runs at the end", search->new_per_1000);
+}
+
 static void print_cell(const struct terminal *terminal, const struct result_row *row,
                        const int *widths)
 {
@@ -52,8 +63,7 @@ static void print_cell(const struct terminal *terminal, const struct result_row 
     fputs(fits ? "" : "   ", terminal->out);
     fprintf(terminal->out, " %9" PRId64 " states ", search->states);
     if (search_is_random(search))
-        fprintf(terminal->out, "%6" PRId64 " runs %7" PRId64 " new states in 1000 runs at the end",
-                search->runs, search->new_per_1000);
+        print_runs(terminal->out, search);
     else
         fprintf(terminal->out, "%10" PRId64 " transitions", search->transitions);
     print_confirmed(terminal, row);

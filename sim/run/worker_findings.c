@@ -105,6 +105,15 @@ static enum fail replay_fresh(struct worker_cell *it, const struct worker_violat
     return fail == FAIL_UNKNOWN ? FAIL_NONE : fail;
 }
 
+/* Steps are counted as the explorer counts them: that somebody begins to stand still is one. */
+static int events_of(const struct worker_violation *violation)
+{
+    int events = 0;
+    for (int i = 0; i < violation->count; i++)
+        events += violation->moves[i].kind != MOVE_GO_ON;
+    return events;
+}
+
 static void put_down(struct worker_cell *it, const struct worker_violation *violation,
                      enum property property, struct confirmation *confirmation)
 {
@@ -119,7 +128,7 @@ static void put_down(struct worker_cell *it, const struct worker_violation *viol
     finding->verdict = VERDICT_VIOLATED;
     finding->choices = walk_choices(walk, &finding->choices_count);
     finding->faults = violation->faults;
-    finding->events = finding->choices_count;
+    finding->events = events_of(violation);
     finding->run = violation->run;
     free(walk);
     witness->is_confirmed = true;
