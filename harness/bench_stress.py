@@ -137,6 +137,14 @@ def stress(clients, seconds, folder, options):
     return counts, row["operations_per_second"], row["operations"], used.ru_utime + used.ru_stime, waiting
 
 
+def nobody_asks(clients, seconds, folder):
+    """CPU-s of a run in which nobody asks; without the proxy where so many fit only there, 0 where they fit nowhere: the ways say why."""
+    for options in (NOBODY_ASKS, {**NOBODY_ASKS, "--direct": None}):
+        with contextlib.suppress(Unfit):
+            return stress(clients, seconds, folder, options)[3]
+    return 0
+
+
 def commands():
     key = "lock:__rand_int__"
     return {"set-nx": ["SET", key, "token", "NX", "PX", LEASE_MS], "get": ["GET", "counter:__rand_int__"],
@@ -196,11 +204,8 @@ def rounds_of(clients, options, folder):
         counts, locks = {"set-nx": 1, "get": 1, "set": 1, "rpush": 1, "eval": 1}, max(1, clients // 2)
         for _ in range(options.rounds):
             requests = clients
-            try:
-                idle_s = stress(clients, options.seconds, folder, NOBODY_ASKS)[3]
-                figures.setdefault("nobody asks", []).append(idle_s)
-            except Unfit:
-                idle_s = 0  # the ways below say why
+            idle_s = nobody_asks(clients, options.seconds, folder)
+            figures.setdefault("nobody asks", []).append(idle_s)
             fewer = None
             for way, more in STRESS.items():
                 try:
@@ -228,14 +233,14 @@ def rounds_of(clients, options, folder):
 def table(clients, figures, unfit):
     relayed = figures.get("through haproxy") or figures.get("redis-benchmark")
     for way in dict.fromkeys([*DIRECTLY, "through haproxy", "through picklock proxy", *STRESS]):
-        if way in unfit:
-            print(f"{clients:>7}  {way:<23} {unfit[way]}")
-        elif figures.get(way):
+        if way not in unfit and figures.get(way):
             base = figures.get("redis-benchmark") if way in DIRECTLY else relayed
             rate, cpu, waiting = (statistics.median(each[i] for each in figures[way]) for i in range(3))
             faster = statistics.median(mine[0] / its[0] for mine, its in zip(figures[way], base)) if base else 0
             dearer = statistics.median(mine[1] / its[1] for mine, its in zip(figures[way], base)) if base else 0
             print(f"{clients:>7}  {way:<23} {rate:>12,.0f} {faster:>8.2f} {cpu:>16.1f} {dearer:>8.2f} {waiting:>8.0%}", flush=True)
+    for why in dict.fromkeys(unfit.values()):
+        print(f"{clients:>7}  not {', '.join(way for way in unfit if unfit[way] == why)}: {why.removeprefix('picklock: ')}", flush=True)
     if figures.get("fewer"):
         awake, faster, dearer = (statistics.median(each[i] for each in figures["fewer"]) for i in range(3))
         print(f"{clients:>7}  usual faults beside haproxy with {awake:g} connections, the clients that did not wait: {faster:.2f}, "
