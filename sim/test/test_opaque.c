@@ -1,10 +1,9 @@
 /* test_opaque.c - a command is judged by what it did to its keys and not by its name: random runs
  * of every scheme are judged as they are, and with every command rewritten as an opaque one with
  * the same effects, through a file. Verdicts, causes, counts and sentences are the same. */
-#include "base/random.h"
 #include "checks/change.h"
 #include "checks/checks.h"
-#include "world/simulated.h"
+#include "test/random_walk.h"
 
 /* Behind our own: its macro fail() would take "enum fail (*f)()" for a call of it. */
 #include <stdarg.h>
@@ -13,122 +12,8 @@
 #include <cmocka.h>
 
 #include "test/history_text.h"
-#include "test/trace.h"
 
-enum { CLIENTS = 3, LEASE_US = 300000, WALK = 250, SEEDS = 30 };
-
-static char names[ACTORS_MAX][NAME_MAX_BYTES] = {"A", "B", "C"};
-
-struct opaque_walk {
-    struct run run;
-    struct world *world;
-    struct event_trace trace;
-    struct random random;
-};
-
-static int draw(struct opaque_walk *walk, int bound)
-{
-    return (int)random_below(&walk->random, (uint64_t)bound);
-}
-
-/* Mostly a message goes one stop further. */
-static struct choice draw_of_message(struct opaque_walk *walk, const struct message *message)
-{
-    static const enum choice_kind kinds[] = {CHOICE_DUPLICATE, CHOICE_ANSWER_ERROR,
-                                             CHOICE_GIVE_UP,   CHOICE_LOSE_REQUEST,
-                                             CHOICE_RESEND,    CHOICE_LOSE_REPLY};
-    struct choice choice = {.kind = CHOICE_GIVE_UP,
-                            .client = message->client,
-                            .server = message->server,
-                            .verb = message->command.verb};
-    if (message->state == MESSAGE_REQUEST)
-        choice.kind = message->is_abandoned ? CHOICE_ARRIVE_LATE : CHOICE_ARRIVE;
-    if (message->state == MESSAGE_REPLY)
-        choice.kind = CHOICE_HEAR;
-    if (draw(walk, 6) == 0)
-        choice.kind = kinds[draw(walk, sizeof kinds / sizeof *kinds)];
-    if (choice.kind == CHOICE_ANSWER_ERROR)
-        choice.error = (enum reply_error)(1 + draw(walk, ERROR_COUNT - 1));
-    return choice;
-}
-
-static struct choice draw_of_client(struct opaque_walk *walk, int client)
-{
-    static const enum choice_kind works[] = {CHOICE_WRITE, CHOICE_READ_COUNTER,
-                                             CHOICE_WRITE_COUNTER};
-    struct client_view view = walk->world->ops->client(walk->world, client);
-    struct choice choice = {.kind = CHOICE_WAKE, .client = client, .server = -1};
-    if (view.phase == PHASE_IDLE)
-        choice.kind = CHOICE_ACQUIRE;
-    if (view.phase == PHASE_HOLDING)
-        choice.kind = draw(walk, 3) ? CHOICE_RELEASE : works[draw(walk, 3)];
-    if (draw(walk, 20) == 0)
-        choice.kind = draw(walk, 2) ? CHOICE_CRASH : CHOICE_CLIENT_CLOCK;
-    if (choice.kind == CHOICE_CLIENT_CLOCK)
-        choice.amount_us = 1000000 * (draw(walk, 5) - 2);
-    return choice;
-}
-
-static struct choice draw_of_server(struct opaque_walk *walk)
-{
-    static const enum choice_kind kinds[] = {CHOICE_RESTART, CHOICE_EVICT, CHOICE_CUT_REPLICA,
-                                             CHOICE_FAILOVER, CHOICE_SERVER_CLOCK};
-    struct choice choice = {.kind = kinds[draw(walk, sizeof kinds / sizeof *kinds)],
-                            .client = -1,
-                            .server = draw(walk, walk->run.servers)};
-    if (choice.kind == CHOICE_SERVER_CLOCK)
-        choice.amount_us = 100000 * (draw(walk, 5) - 2);
-    return choice;
-}
-
-static struct choice draw_choice(struct opaque_walk *walk)
-{
-    int client = draw(walk, CLIENTS), dice = draw(walk, 80);
-    struct message all[MESSAGES_MAX];
-    int count = walk->world->ops->messages(walk->world, client, all);
-    if (dice < 5)
-        return (struct choice){.kind = CHOICE_TIME,
-                               .client = -1,
-                               .server = -1,
-                               .amount_us = 1000 * (1 + draw(walk, 1200))};
-    if (dice == 5)
-        return draw_of_server(walk);
-    return count == 0 || dice < 8 ? draw_of_client(walk, client)
-                                  : draw_of_message(walk, &all[draw(walk, count)]);
-}
-
-static struct history_head head_of(const struct run *run)
-{
-    struct history_head head = {.clients = run->clients,
-                                .servers = run->servers,
-                                .locks = 1,
-                                .names = names,
-                                .lease_us = run->lease_us,
-                                .unit_us = run->scheme->unit_us};
-    snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
-    return head;
-}
-
-static void walk_make(struct opaque_walk *walk, const struct scheme *scheme, uint64_t seed)
-{
-    struct failure why;
-    *walk = (struct opaque_walk){.random = {.seed = seed}};
-    walk->run = (struct run){.scheme = scheme,
-                             .clients = CLIENTS,
-                             .servers = scheme->needs_quorum ? 3 : 1,
-                             .names = names,
-                             .lease_us = scheme_lease_us(scheme, LEASE_US),
-                             .seed = seed,
-                             .has_replica = true,
-                             .has_delex = true,
-                             .sink = {.take = trace_take, .context = &walk->trace}};
-    walk->world = world_simulated_new(&walk->run);
-    for (int i = 0; i < WALK; i++) {
-        struct choice choice = draw_choice(walk);
-        (void)walk->world->ops->apply(walk->world, &choice, &why);
-    }
-    walk->world->ops->free(walk->world);
-}
+enum { SEEDS = 30 };
 
 /* --- the same, opaque --- */
 
@@ -177,9 +62,9 @@ static void write_opaque(const struct event_sink *sink, const struct event *type
     sink->take(sink->context, &event);
 }
 
-static void write_file(const struct opaque_walk *walk, bool is_disguised)
+static void write_file(const struct random_walk *walk, bool is_disguised)
 {
-    struct history_head head = head_of(&walk->run);
+    struct history_head head = random_walk_head(walk);
     struct history_writer *writer;
     struct failure why;
     assert_int_equal(history_writer_new(&writer, path, &head, &why), FAIL_NONE);
@@ -213,10 +98,10 @@ static void judge_file(struct finding *findings, struct counters *counters)
     history_reader_free(reader);
 }
 
-static void judge_typed(const struct opaque_walk *walk, struct finding *findings,
+static void judge_typed(const struct random_walk *walk, struct finding *findings,
                         struct counters *counters)
 {
-    struct history_head head = head_of(&walk->run);
+    struct history_head head = random_walk_head(walk);
     struct checks *checks = checks_new(&head);
     int64_t end_us = 0;
     for (size_t i = 0; i < walk->trace.count; i++) {
@@ -227,7 +112,7 @@ static void judge_typed(const struct opaque_walk *walk, struct finding *findings
     checks_free(checks);
 }
 
-static void assert_same_finding(const struct opaque_walk *walk, enum property property,
+static void assert_same_finding(const struct random_walk *walk, enum property property,
                                 bool has_words, const struct finding *typed,
                                 const struct finding *opaque)
 {
@@ -253,9 +138,9 @@ static unsigned walk_both(const struct scheme *scheme, uint64_t seed)
 {
     static struct finding typed[PROPERTY_COUNT], opaque[PROPERTY_COUNT];
     struct counters one, two;
-    struct opaque_walk *walk = memory_new(1, sizeof *walk);
+    struct random_walk *walk = memory_new(1, sizeof *walk);
     unsigned causes = 0;
-    walk_make(walk, scheme, seed);
+    random_walk_make(walk, scheme, seed);
     judge_typed(walk, typed, &one);
     for (int is_disguised = 0; is_disguised < 2; is_disguised++) {
         write_file(walk, is_disguised);
