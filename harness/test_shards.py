@@ -166,6 +166,16 @@ def test_a_cell_of_two_runs_counts_once(tmp_path):
     assert any("counted once" in note for note in merged["notes"])
 
 
+def test_a_note_is_told_with_the_folder_that_it_is_of(tmp_path):
+    """But for one that all of them have."""
+    folders = [make(tmp_path / str(i), ["explore", "--scheme", "set-nx-ex-del", "--fault", fault]) for i, fault in enumerate(("none", "stall"))]
+    for folder, own in zip(folders, ("of one", "of the other")):
+        results = json.loads((folder / "results.json").read_text())
+        (folder / "results.json").write_text(json.dumps({**results, "notes": ["of both", own]}))
+    assert run("report", *folders, "--json", "-").json["notes"] == ["of both", f"{folders[0]}: of one", f"{folders[1]}: of the other"]
+    assert run("report", folders[0], "--json", "-").json["notes"] == ["of both", "of one"]
+
+
 def test_the_search_that_came_to_its_end_counts(tmp_path):
     words = ["explore", "--scheme", "redlock", "--fault", "none"]
     cut, whole = make(tmp_path / "cut", [*words, "--states", "100"]), make(tmp_path / "whole", words)

@@ -72,9 +72,32 @@ static enum fail read_folder(struct merge *merge, char *folder)
     if (results->origins_count || (is_merged && results->notes_count) || results->missing_count)
         return failure_set(merge->failure, FAIL_INPUT,
                            "%s: is a report of several run folders; name those", folder);
-    for (int i = 0; i < results->notes_count; i++)
-        merge_note(merge, memory_text(results->notes[i]));
     return FAIL_NONE;
+}
+
+static bool is_noted_everywhere(const struct merge *merge, const char *note)
+{
+    for (int i = 0; i < merge->inputs_count; i++) {
+        const struct results *results = &merge->inputs[i];
+        int at = 0;
+        while (at < results->notes_count && strcmp(results->notes[at], note) != 0)
+            at++;
+        if (at == results->notes_count)
+            return false;
+    }
+    return true;
+}
+
+/* What only some of the folders note is told with the folder's name: it is of what ran there. */
+static void take_notes(struct merge *merge)
+{
+    for (int i = 0; i < merge->inputs_count; i++)
+        for (int k = 0; k < merge->inputs[i].notes_count; k++) {
+            const char *note = merge->inputs[i].notes[k];
+            merge_note(merge, is_noted_everywhere(merge, note)
+                                  ? memory_text(note)
+                                  : memory_format("%s: %s", merge->names[i], note));
+        }
 }
 
 /* --- what is there twice --- */
@@ -257,6 +280,7 @@ enum fail report_merge(char *const *folders, int count, struct results *merged,
     *merged = (struct results){0};
     for (int i = 0; i < count && !fail; i++)
         fail = read_folder(&merge, folders[i]);
+    take_notes(&merge);
     if (!fail)
         fail = merge_add_bodies(&merge);
     if (!fail)
