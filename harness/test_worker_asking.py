@@ -213,7 +213,7 @@ def test_npm_redlock_is_decided_on_one_server():
         assert " ".join(found[fault].split(" states")[0].split()[1:-1]) == NPM_REDLOCK[fault], fault
         assert found[fault].endswith("confirmed") or NPM_REDLOCK[fault] == "safe"
     (executions,) = re.findall(r"(\d+) executions of the worker", done.stdout)
-    assert int(executions) <= 2000
+    assert int(executions) <= 450
 
 
 def test_what_a_quorum_of_three_does_is_replayed_with_its_workers():

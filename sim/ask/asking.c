@@ -265,9 +265,13 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
         asking_forget_ends(asking);
     if (options->rounds > asking->rounds)
         asking->rounds = options->rounds;
+    int faults = 0;
     asking->expects_cuts = false;
-    for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+    for (enum fault fault = 0; fault < FAULT_COUNT; fault++) {
         asking->expects_cuts |= budget[fault] && asking_cuts(fault);
+        faults += budget[fault];
+    }
+    asking->has_one_fault = faults == 1;
     asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;

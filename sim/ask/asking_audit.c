@@ -42,7 +42,7 @@ static int count_unaudited(const struct asking *asking, uint32_t node)
  * Of each few that with the most answers: a process costs more than they do. Returns how many. */
 static int choose_audited(struct asking *asking, uint32_t *nodes)
 {
-    enum { FEW = 16 };
+    enum { FEW = 64 };
     const uint32_t all = asking->worker.questions.count, stride = all % 97 ? 97 : 89;
     uint32_t *at = &asking->audit.at;
     int count = 0;

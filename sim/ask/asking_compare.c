@@ -18,24 +18,6 @@ enum fail asking_found(struct asking *asking, struct kept *found, struct failure
     return FAIL_NONE;
 }
 
-/* operation: that it was asked for last; extends: what it holds it extends before it releases. */
-static enum fail go_on(struct twins *pair, bool holds, enum happening operation, bool extends,
-                       struct failure *failure)
-{
-    struct remembered_step told = pair->asking->worker.answers[pair->node - 1];
-    enum fail fail = FAIL_NONE;
-    if (told.is_asked) {
-        fail = twins_end_operation(pair, &told, failure);
-        holds = told.has_ended && history_holds(holds, operation, told.answer);
-    } else if (!holds) {
-        fail = twins_operate(pair, HAPPENS_ACQUIRE, &told, failure);
-        holds = told.has_ended && told.answer == ANSWER_OK;
-    }
-    if (!fail && holds && extends)
-        fail = twins_extend(pair, &told, &holds, failure);
-    return !fail && holds ? twins_operate(pair, HAPPENS_RELEASE, &told, failure) : fail;
-}
-
 enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct history_class *it,
                               const uint32_t *asked, bool holds, enum happening operation,
                               bool *is_same, struct failure *failure)
@@ -60,7 +42,7 @@ enum fail asking_compare_ways(struct asking *asking, uint32_t node, const struct
         }
         for (int s = 0; s < asking->servers; s++)
             pair.asked[is_alone ? it->name[s] : s] = asked[s];
-        const enum fail fail = go_on(&pair, holds, operation, extends, failure);
+        const enum fail fail = twins_go_on(&pair, holds, operation, extends, failure);
         if (fail && !pair.have_differed)
             return fail;
         if (fail) { /* then they are two */

@@ -1,6 +1,7 @@
 /* asking_cut.c - connections that break while nothing is waited for on them: does a worker mind? */
 #include "ask/asking_state.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static int64_t timer_at(const struct asking *asking, uint32_t node)
@@ -12,6 +13,7 @@ static int64_t timer_at(const struct asking *asking, uint32_t node)
 bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
                             const struct remembered_step *told)
 {
+    assert(!asking_has_struck(asking, edge->from, STRUCK_BY_BREAK)); /* nobody breaks them twice */
     return timer_at(asking, edge->from) != TIME_NEVER || told->timer_us != TIME_NEVER;
 }
 
@@ -75,7 +77,9 @@ enum fail asking_compare_cut(struct asking *asking, const struct history_edge *e
 {
     const unsigned waits =
         edge->from == NODE_ROOT ? 0 : asking->worker.answers[edge->from - 1].waits;
-    for (int s = 0; s < asking->servers && asking->expects_cuts; s++)
+    if (!asking->expects_cuts || asking_has_struck(asking, edge->from, STRUCK_BY_BREAK))
+        return FAIL_NONE;
+    for (int s = 0; s < asking->servers; s++)
         if (!(waits >> s & 1) && compare_with_cut(asking, edge, s, failure))
             return failure->code;
     return FAIL_NONE;

@@ -81,8 +81,7 @@ static enum fail ask_both_again(struct asking *asking, const struct twins *pair,
     return failure->code;
 }
 
-/* Refused, and then granted and released. */
-static enum fail end_in_time(struct twins *pair, struct failure *failure)
+enum fail asking_end_in_time(struct twins *pair, struct failure *failure)
 {
     struct remembered_step told;
     struct twins held;
@@ -112,10 +111,11 @@ static bool is_wanted(const struct asking *asking, uint32_t node, enum then then
     case THEN_EXTENDED:
         return asking_extend(asking) == EXTEND_IS_ASKED;
     case THEN_LATE:
-        return asking->expects_late;
+        return asking->expects_late && !asking_has_struck(asking, node, STRUCK_BY_DELAY);
     case THEN_AHEAD:
     case THEN_BACK:
-        return asking->expects_jumps && at->has_wall;
+        return asking->expects_jumps && at->has_wall &&
+               !asking_has_struck(asking, node, STRUCK_BY_JUMP);
     case THEN_LOST:
         return at->timer_us != TIME_NEVER;
     case THEN_COUNT:
@@ -138,7 +138,7 @@ static uint32_t wanted_ways(const struct asking *asking, uint32_t node)
     }
     if (has_timer)
         ways |= bit_of(FIRST_LATE, THEN_IN_TIME);
-    if (asking->expects_cuts)
+    if (asking->expects_cuts && !asking_has_struck(asking, node, STRUCK_BY_BREAK))
         ways |= bit_of(FIRST_CUT, THEN_IN_TIME);
     return ways;
 }
@@ -163,7 +163,7 @@ static enum fail go_on(struct twins *pair, enum then then, struct failure *failu
     const int32_t ticks = pair->asking->lease_ticks;
     switch (then) {
     case THEN_IN_TIME:
-        return end_in_time(pair, failure);
+        return asking_end_in_time(pair, failure);
     case THEN_EXTENDED:
         return take_each(pair, take_and_extend, 0, failure);
     case THEN_LATE:
@@ -259,12 +259,14 @@ void asking_forget_ends(struct asking *asking)
     asking->ends.compared = asking->ends.joined = 0;
 }
 
-/* What can be seen at once. */
+/* What can be seen at once; and asking_shows() looks at the way to what it is taken for. */
 static bool may_be_like(const struct asking *asking, uint32_t node, uint32_t other)
 {
     const struct remembered_step *a = &asking->worker.answers[node - 1];
     const struct remembered_step *b = &asking->worker.answers[other - 1];
-    return a->timer_us == b->timer_us && a->has_wall == b->has_wall &&
+    return asking_shows(asking, node, STRUCK_BY_BREAK) ==
+               asking_shows(asking, other, STRUCK_BY_BREAK) &&
+           a->timer_us == b->timer_us && a->has_wall == b->has_wall &&
            a->has_moment == b->has_moment;
 }
 

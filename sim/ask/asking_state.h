@@ -79,6 +79,7 @@ struct asking {
     uint64_t seed;
     bool expects_cuts, expects_late; /* connections that break; releases behind a lease */
     bool expects_jumps;              /* of a worker's clock */
+    bool has_one_fault;              /* the search that goes on, in all, and once */
     int rounds;                      /* attempts of a client, the most of any search so far */
     bool is_even_handed;             /* it was found to treat its servers alike */
     struct classes classes;
@@ -163,11 +164,25 @@ enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *
 /* Some of those that were taken for another one go on as that one does, each in one way that was
  * asked, to where that ends. FAIL_UNKNOWN: one goes on otherwise. */
 enum fail asking_walk_ends(struct asking *asking, struct failure *failure);
+/* The first of these ways: refused, and then granted and released. */
+struct twins;
+enum fail asking_end_in_time(struct twins *pair, struct failure *failure);
 /* The same where it makes no attempt any more: may its idle connections break? */
 enum fail asking_last_end(struct asking *asking, uint32_t node, struct failure *failure);
 /* They were compared for fewer attempts than there are now. */
 void asking_forget_ends(struct asking *asking);
 void asking_ends_free(struct history_ends *ends);
+
+/* Where that history, which is the client's, was asked last, and the process stands there: it is
+ * asked for what is most likely to be asked for next. */
+void asking_go_ahead(struct asking *asking, uint32_t node, const struct client_state *client_state);
+
+/* What a fault does that shows in a history. */
+enum struck_by { STRUCK_BY_BREAK, STRUCK_BY_JUMP, STRUCK_BY_DELAY };
+/* Did that, on the way to it? */
+bool asking_shows(const struct asking *asking, uint32_t node, enum struck_by by);
+/* It did, and nothing does it again: the search has one fault in all, and one server. */
+bool asking_has_struck(const struct asking *asking, uint32_t node, enum struck_by by);
 
 /* Connections break that it waits for nothing on. Has it a timer then, or before? That is followed;
  * else it may not mind. */

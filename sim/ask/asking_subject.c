@@ -267,8 +267,6 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     if (edge_of(asking, client_state, impulse, &edge) ||
         history_ask(&asking->worker, &edge, &told, &asking->failure))
         return FAIL_UNKNOWN;
-    if (edge.from != NODE_ROOT && asking_compare_cut(asking, &edge, &asking->failure))
-        return FAIL_UNKNOWN;
     if (impulse->kind == IMPULSE_ACQUIRE) {
         client_state->phase = PHASE_ACQUIRING;
         client_state->token = narrow(impulse->token);
@@ -289,7 +287,11 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     take_time(asking, &told, (enum happening)edge.happening, client_state);
     if (take_history(asking, &told, client_state, &class_of))
         return FAIL_UNKNOWN;
-    return forget_history(asking, &told, class_of.node, step, client_state);
+    if (class_of.node == told.node && client_state->phase != PHASE_IDLE)
+        asking_go_ahead(asking, told.node, client_state);
+    if (forget_history(asking, &told, class_of.node, step, client_state))
+        return FAIL_UNKNOWN;
+    return edge.from != NODE_ROOT ? asking_compare_cut(asking, &edge, &asking->failure) : FAIL_NONE;
 }
 
 static unsigned step(struct subject *subject, const struct config *config,

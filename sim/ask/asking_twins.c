@@ -138,6 +138,23 @@ enum fail twins_operate(struct twins *pair, enum happening begins, struct rememb
     return fail ? fail : twins_end_operation(pair, told, failure);
 }
 
+enum fail twins_go_on(struct twins *pair, bool holds, enum happening operation, bool extends,
+                      struct failure *failure)
+{
+    struct remembered_step told = pair->asking->worker.answers[pair->node - 1];
+    enum fail fail = FAIL_NONE;
+    if (told.is_asked) {
+        fail = twins_end_operation(pair, &told, failure);
+        holds = told.has_ended && history_holds(holds, operation, told.answer);
+    } else if (!holds) {
+        fail = twins_operate(pair, HAPPENS_ACQUIRE, &told, failure);
+        holds = told.has_ended && told.answer == ANSWER_OK;
+    }
+    if (!fail && holds && extends)
+        fail = twins_extend(pair, &told, &holds, failure);
+    return !fail && holds ? twins_operate(pair, HAPPENS_RELEASE, &told, failure) : fail;
+}
+
 void twins_set_servers(struct twins *pair, struct kept kept)
 {
     for (int s = 0; s < pair->asking->servers; s++)

@@ -36,6 +36,11 @@ enum fail twins_operate(struct twins *pair, enum happening begins, struct rememb
 enum fail twins_extend(struct twins *pair, struct remembered_step *told, bool *holds,
                        struct failure *failure);
 
+/* The operation under way, or a next acquire, to its end, and what is held then released.
+ * operation: that it was asked for last; extends: what it holds it extends before. */
+enum fail twins_go_on(struct twins *pair, bool holds, enum happening operation, bool extends,
+                      struct failure *failure);
+
 /* All servers are so. */
 void twins_set_servers(struct twins *pair, struct kept kept);
 /* The keys when another one has the lock, as a new worker takes it where nothing is: those of *one.

@@ -140,6 +140,36 @@ static void who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to(void 
     }
 }
 
+/* That it does otherwise at the second time a search of one fault need not ask for, and does not;
+ * one of two is told. */
+static void minds_the_second(const char *as, int fault)
+{
+    struct worker_asked asked;
+    struct explore_options options, own = bounds_of(fault);
+    struct explore_outcome outcome, modelled;
+    own.section = SECTION_NOTHING;
+    ask_for(&asked, "trailing_worker", as, 1);
+    search(&asked, &own, &options, &outcome);
+    if (asking_failure(asked.asking)->code)
+        fail_msg("%s: %s", as, asking_failure(asked.asking)->text);
+    run(&own, &modelled);
+    assert_int_equal(differences(as, &own, &modelled, &outcome), 0);
+    explore_outcome_free(&outcome);
+    explore_outcome_free(&modelled);
+    own.budget[fault] = 2;
+    const struct failure failure = search_failure(&asked, &own, 0);
+    if (!strstr(failure.text, "it does not close"))
+        fail_msg("%s: \"%s\"", as, failure.text);
+}
+
+static void what_only_a_second_fault_shows_is_asked_where_there_may_be_one(void **state)
+{
+    (void)state;
+    minds_the_second("twice late", FAULT_SLOW_WORK);
+    minds_the_second("twice broken", FAULT_RESTART);
+    minds_the_second("twice jumped", FAULT_CLIENT_CLOCK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +178,7 @@ int main(void)
         cmocka_unit_test(whatever_it_minds_it_comes_to_the_same),
         cmocka_unit_test(what_only_another_way_shows_is_found_out),
         cmocka_unit_test(who_is_refused_tries_again_without_an_attempt_left),
+        cmocka_unit_test(what_only_a_second_fault_shows_is_asked_where_there_may_be_one),
         cmocka_unit_test(who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@ what asking takes for the same. Standard library only."""
 import random
 import sys
 import threading
+import time
 
 import picklock_worker
 from scheme_worker import SetNxPxCad
@@ -101,6 +102,55 @@ class Moody(Trailing):
         if mood == "keeps it longer":
             return self.redis("SET", self.key, self.token, "NX", "PX", 2 * self.ms) == "OK"
         return super().take() or (mood == "looks behind" and self.redis("GET", self.key) == self.token)
+
+
+class Twice(SetNxPxCad):
+    """As SetNxPxCad until that has happened to it twice since it was reset, `twice broken|jumped|late`: then it looks at the key first."""
+
+    times, offset = 0, None
+
+    def init(self, settings):
+        super().init(settings)
+        self.what, close = sys.argv[2], self.redis.close
+
+        def count_and_close():
+            self.times += self.what == "broken" and bool(self.redis.socket)
+            close()
+        self.redis.close = count_and_close
+
+    def close(self):
+        self.what = "nothing"
+        super().close()
+
+    def connected_behind(self, operation):
+        """What it does; its connection is made anew at once."""
+        try:
+            return operation()
+        except OSError:
+            self.redis.connect()
+            raise
+
+    def look_at_clocks(self):
+        before, self.offset = self.offset, time.time() - time.monotonic()
+        self.times += before is not None and abs(self.offset - before) > 0.5
+
+    def look_at_key(self):
+        if self.what == "jumped":
+            self.look_at_clocks()
+        if self.times > 1:
+            self.redis("GET", self.key)
+
+    def acquire(self, wait_ms):
+        self.look_at_key()
+        granted = self.connected_behind(lambda: super(Twice, self).acquire(wait_ms))
+        if self.what == "late":
+            self.since = time.monotonic()
+        return granted
+
+    def release(self):
+        self.times += self.what == "late" and time.monotonic() - self.since > self.ms / 1000
+        self.look_at_key()
+        return self.connected_behind(super().release)
 
 
 class Fourth(SetNxPxCad):
