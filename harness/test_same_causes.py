@@ -160,3 +160,12 @@ def test_what_a_run_is_said_to_fail_for_has_its_sentences(tmp_path):
         shown = {one["cause"] for one in violations
                  if " ".join([f"{one['property']} is violated ({one['cause']})", *one["witness"]]) in said}
         assert shown == set(fails), text
+
+
+@pytest.mark.parametrize("scheme, scenario, title", [
+    ("set-nx-ex-del", "expired-lease-double-delete", "the first bug"), ("set-nx-px-cad", "restart-empty", "the deployment's fault"),
+    ("set-nx-px-cad", "expired-lease-double-delete", "nobody's fault")])
+def test_what_is_shown_is_called_a_bug_where_it_is_one(tmp_path, scheme, scenario, title):
+    ran = run("run", "--on", "sim", "--scheme", scheme, f"scenarios/{scenario}.yaml", "--fail-on", "scheme", "--markdown", tmp_path / "md")
+    assert ran.status == 0 and f"\n{title}: {scenario}, {scheme}\n" in ran.out, ran
+    assert f"### {title.capitalize()}: {scenario}, {scheme} " in plain((tmp_path / "md").read_text())

@@ -27,8 +27,9 @@ const char *change_trigger(const struct ledger *ledger, const struct change *cha
     const char *who = client_name(ledger, change->client);
     words[0] = '\0';
     if (change->repeat != REPEAT_NONE)
-        snprintf(words, TRIGGER_BYTES, "a %s that was sent %s", quote_name(&change->sent),
-                 change->repeat == REPEAT_RESENT ? "again" : "twice");
+        snprintf(words, TRIGGER_BYTES, "%s %s that was sent %s",
+                 strchr("AEIOU", *quote_name(&change->sent)) ? "an" : "a",
+                 quote_name(&change->sent), change->repeat == REPEAT_RESENT ? "again" : "twice");
     else if (change->is_clock_struck && ledger->has_stamps)
         snprintf(words, TRIGGER_BYTES, "%s's wrong clock", who);
     else if (change->own_ending == ENDING_EXPIRED ||

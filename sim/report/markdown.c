@@ -2,10 +2,12 @@
  * with its sentences, the tables. */
 #include "report/report.h"
 
+#include "base/memory.h"
 #include "base/units.h"
 #include "report/text.h"
 #include "report/view.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -299,10 +301,12 @@ static void print_runs(FILE *out, const struct view *view)
                             view->rows[i], NULL);
     }
     const struct result_row *bug = told ? NULL : view_first_bug(view);
-    if (bug)
-        print_sentences(
-            out, view_blame(bug) == BLAME_NOBODY ? "Nobody's fault: " : "The first bug: ", view,
-            bug, NULL);
+    if (bug) {
+        char *title = memory_format("%s: ", view_bug_title(bug));
+        *title = (char)toupper((unsigned char)*title);
+        print_sentences(out, title, view, bug, NULL);
+        free(title);
+    }
 }
 
 static void print_all(FILE *out, const struct view *view, const char *run_folder)

@@ -250,6 +250,7 @@ static void print_sentences(const struct terminal *terminal, const char *words,
     char *why = view_row_words(row);
     fputc('\n', terminal->out);
     terminal_cell(terminal, bold, words, 0);
+    terminal_cell(terminal, bold, ": ", 0);
     terminal_cell(terminal, bold, row->subject, 0);
     fputs(", ", terminal->out);
     terminal_cell(terminal, bold, result_lock(row), 0);
@@ -329,13 +330,11 @@ static void print_runs(const struct terminal *terminal, const struct view *view,
             continue;
         bool is_unknown = result_standing(view->rows[i]) == STANDING_UNKNOWN;
         has_problem = true;
-        print_sentences(terminal, is_unknown ? "unknown: " : "NOT expected: ", view->rows[i]);
+        print_sentences(terminal, is_unknown ? "unknown" : "NOT expected", view->rows[i]);
     }
     const struct result_row *bug = has_problem || terminal->is_brief ? NULL : view_first_bug(view);
     if (bug)
-        print_sentences(
-            terminal,
-            view_blame(bug) == BLAME_NOBODY ? "nobody's fault: " : "the first bug: ", bug);
+        print_sentences(terminal, view_bug_title(bug), bug);
     print_totals(terminal, counts);
 }
 

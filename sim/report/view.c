@@ -198,6 +198,17 @@ const struct result_row *view_first_bug(const struct view *view)
     return first;
 }
 
+const char *view_bug_title(const struct result_row *row)
+{
+    static const char *const titles[] = {
+        [BLAME_NOBODY] = "nobody's fault",
+        [BLAME_DEPLOYMENT] = "the deployment's fault",
+        [BLAME_EITHER] = "a bug, or a loss",
+        [BLAME_SCHEME] = "the first bug",
+    };
+    return titles[view_blame(row)];
+}
+
 bool view_is_problem(const struct result_row *row)
 {
     enum standing standing = result_standing(row);

@@ -140,6 +140,9 @@ char *view_origin_words(const struct results *results, int origin);
  * own scheme, else the first violated, else NULL. Of runs and stress runs. */
 const struct result_row *view_first_bug(const struct view *view);
 
+/* What that one is shown as: "the first bug", "the deployment's fault", "nobody's fault". */
+const char *view_bug_title(const struct result_row *row);
+
 /* --- commands, quoted for a shell; the caller frees --- */
 
 /* That makes the row again, or NULL. */

@@ -128,7 +128,7 @@ static void a_script_that_comes_twice(void **state)
     runs(story, A, OP_RELEASE, deleted(B));
     ends(story);
     assert_violated(story, PROPERTY_RELEASE_OWN, 1, CAUSE_UNLOCK_BUG);
-    assert_true(says(story, PROPERTY_RELEASE_OWN, "triggered by a EVALSHA that was sent twice"));
+    assert_true(says(story, PROPERTY_RELEASE_OWN, "triggered by an EVALSHA that was sent twice"));
     story_free(story);
 }
 
