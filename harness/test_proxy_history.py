@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -188,7 +189,10 @@ def test_a_full_disk_leaves_what_was_seen_and_everybody_is_served(upstream, tmp_
         while "cannot be written on" not in client.process.stderr.readline():
             pass
         assert a.set("lock:1", A, nx=True, px=20000)
-    assert client.status == 70 and "cannot be written" in client.words, client.words
+    assert client.status == 70
+    counted = re.search(r"cannot be written.*; of (\d+) events the first (\d+) are sure to be in it", client.words)
+    assert counted and int(counted[1]) > int(counted[2]), client.words  # how many: as its last turn went
+    assert (tmp_path / "h.jsonl").read_text().count('{"i":') >= int(counted[2])
     status, found, row = verdicts(tmp_path)
     assert status == 2 and "holds" not in found.values() and "the history has no end" in row["trouble"], row
 

@@ -17,11 +17,11 @@
 enum { BUFFER_BYTES = 64 * 1024 };
 
 struct history_writer {
-    struct outfile *file; /* NULL: a piece that could not be opened; what is written is lost */
-    int64_t events;
-    size_t room;      /* kept for the head; 0: it cannot become another one */
-    bool has_no_room; /* it does not fit there */
-    uint64_t put;     /* bytes so far */
+    struct outfile *file;    /* NULL: a piece that could not be opened; what is written is lost */
+    int64_t events, written; /* those that were in the file when that was last known */
+    size_t room;             /* kept for the head; 0: it cannot become another one */
+    bool has_no_room;        /* it does not fit there */
+    uint64_t put;            /* bytes so far */
     size_t used;
     struct log_pieces *pieces; /* NULL: one file */
     char buffer[BUFFER_BYTES];
@@ -44,7 +44,11 @@ static void put_bytes(struct history_writer *writer, const char *bytes, size_t s
         memcpy(writer->buffer + writer->used, bytes + done, part);
         writer->used += part;
         done += part;
-        if (writer->used == BUFFER_BYTES)
+        if (writer->used < BUFFER_BYTES)
+            continue;
+        if (writer->room) /* it stands at its place: what is sure to be there is counted */
+            (void)history_writer_flush(writer);
+        else
             flush(writer);
     }
 }
@@ -340,6 +344,8 @@ int history_writer_flush(struct history_writer *writer)
         flush(writer);
         (void)fflush(writer->file->stream); /* the outfile keeps the error */
     }
+    if (!writer->file->error)
+        writer->written = writer->events;
     return writer->file->error;
 }
 
@@ -407,10 +413,19 @@ enum fail history_writer_close(struct history_writer *writer, struct failure *fa
         history_writer_abandon(writer);
         return FAIL_INTERNAL;
     }
-    put_number(writer, "{\"end\":", writer->events);
+    const int64_t events = writer->events, written = writer->written;
+    const bool is_shown = writer->room > 0;
+    put_number(writer, "{\"end\":", events);
     put(writer, "}\n");
     flush(writer);
-    return release(writer, false, failure);
+    struct failure why;
+    const enum fail fail = release(writer, false, &why);
+    if (fail && is_shown) /* what there is of it stands at its place */
+        return failure_set(failure, fail, "%s; of %lld events the first %lld are sure to be in it",
+                           why.text, (long long)events, (long long)written);
+    if (fail)
+        *failure = why;
+    return fail;
 }
 
 void history_writer_abandon(struct history_writer *writer)

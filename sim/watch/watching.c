@@ -158,8 +158,9 @@ void watching_tick(struct watched_run *watching)
         return;
     watching->has_failed = true;
     if (watching->options->notice) {
-        char *words = memory_format("%s: cannot be written on: %s", watching->options->history,
-                                    strerror(error));
+        char *words = memory_format("%s: cannot be written on: %s; clients are served, and "
+                                    "what they do is only counted",
+                                    watching->options->history, strerror(error));
         watching->options->notice(watching->options->context, words);
         free(words);
     }
