@@ -70,8 +70,6 @@ enum said { SAID_NOTHING, SAID_FORWARD, SAID_ANSWER };
 struct pending_request {
     struct proxy_request shown;   /* first: the owner's pointer is ours */
     struct pending_request *next; /* of those that wait for a reply */
-    char name[PROXY_NAME_MAX];
-    char key[PROXY_KEY_MAX];
     struct pairing_command command;
     int64_t replies_left;
     uint64_t end; /* where it ends in the stream to the server, once it is known */
@@ -83,6 +81,8 @@ struct pending_request {
     bool is_ghost;    /* a copy: its reply is for nobody */
     char *answer;
     size_t answer_length;
+    char name[PROXY_NAME_MAX]; /* from here on nothing is zeroed, nor looked at by all */
+    char key[PROXY_KEY_MAX];
 };
 
 struct flow {

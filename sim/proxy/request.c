@@ -13,9 +13,7 @@ static struct pending_request *request_new(struct proxy_link *link)
     struct pending_request *request = proxy->spare;
     if (request) {
         proxy->spare = request->next;
-        memset(request, 0,
-               offsetof(struct pending_request, key)); /* the key's bytes need no zeroing */
-        memset(&request->command, 0, sizeof *request - offsetof(struct pending_request, command));
+        memset(request, 0, offsetof(struct pending_request, name));
     } else {
         request = memory_new(1, sizeof *request);
     }

@@ -80,17 +80,22 @@ static bool is_row(const struct watched_key *key, int database, const char *name
            memcmp(key->name, name, length) == 0;
 }
 
-/* Eight bytes at a time; the upper bits are the good ones. */
+/* Eight bytes at a time, the last eight whatever was read of them; the upper bits are the good
+ * ones. */
 static uint32_t hash_of(const char *name, size_t length)
 {
-    uint64_t hash = length, part;
-    for (; length > sizeof part; name += sizeof part, length -= sizeof part) {
-        memcpy(&part, name, sizeof part);
-        hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
+    uint64_t hash = length, part = 0;
+    if (length < sizeof part) {
+        for (size_t i = 0; i < length; i++)
+            part = part << 8 | (unsigned char)name[i];
+    } else {
+        for (size_t at = 0; at + sizeof part < length; at += sizeof part) {
+            memcpy(&part, name + at, sizeof part);
+            hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+            hash ^= hash >> 32;
+        }
+        memcpy(&part, name + length - sizeof part, sizeof part);
     }
-    part = 0;
-    memcpy(&part, name, length);
     return (uint32_t)((hash ^ part) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
