@@ -335,7 +335,7 @@ static size_t eat_body(struct resp *resp, size_t length)
 
 /* The plain case at once: a type, a short number without a sign, CR LF, all at hand. Returns the
  * length of that head, 0 when it is another case. What it refuses, the machine above judges. */
-static size_t plain_head(const char *bytes, size_t length, int64_t *number)
+static size_t longer_head(const char *bytes, size_t length, int64_t *number)
 {
     enum { DIGITS_MAX = 8 };
     size_t at = 1;
@@ -347,6 +347,15 @@ static size_t plain_head(const char *bytes, size_t length, int64_t *number)
         return 0;
     *number = value;
     return at + 2;
+}
+
+/* Most are of one digit. */
+static inline size_t plain_head(const char *bytes, size_t length, int64_t *number)
+{
+    if (length < 4 || bytes[1] < '0' || bytes[1] > '9' || bytes[2] != '\r' || bytes[3] != '\n')
+        return longer_head(bytes, length, number);
+    *number = bytes[1] - '0';
+    return 4;
 }
 
 /* A plain array head, or a plain bulk as far as it is at hand. Returns how many bytes were eaten.
