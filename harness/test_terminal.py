@@ -166,15 +166,23 @@ def test_a_short_command_says_nothing_of_itself(how):
 
 
 def test_a_stress_run_tells_how_far_it_is_in_json():
-    """Each line by itself, and nothing else on stderr; none says nothing."""
-    stress = ("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "1500ms", "--seed", "1")
+    """Each line by itself, and nothing else on stderr; none says nothing. (Who lost extends what is not his: that needs no luck.)"""
+    stress = ("stress", "--scheme", "multi-setnx-expire-del", "--clients", "4", "--locks", "1", "--no-faults", "--duration", "1500ms", "--seed", "1")
     told = [json.loads(line) for line in run(*stress, "--progress", "json").err.splitlines()]
     assert told, "one line a second"
     for line in told:
-        assert line["progress"] == "set-nx-px-cad" and line["operations"] >= line["grants"] > 0 and line["p99_us"] > 0
-        assert 0 <= line["holders"] <= 4 and line["faults"] >= 0
-        assert isinstance(line["violations"], str) and 0 < line["seconds"] < 60
+        assert line["progress"] == "multi-setnx-expire-del" and line["operations"] >= line["grants"] > 0 and line["p99_us"] > 0
+        assert 0 <= line["holders"] <= 4 and line["faults"] == 0
+        assert re.fullmatch(r"([a-z-]+ \d+(, |$))*", line["violations"]) and 0 < line["seconds"] < 60
+    assert "foreign-extend " in told[-1]["violations"], told[-1]
     assert run(*stress[:-4], "--duration", "300ms", "--progress", "none").err == ""
+
+
+def test_what_is_violated_is_seen_in_80_columns():
+    """The line is cut at the edge: causes stand before what matters less."""
+    line = [PICKLOCK, "stress", "--scheme", "multi-setnx-expire-del", "--clients", "4", "--locks", "1", "--no-faults", "--duration", "1200ms"]
+    shown = in_a_terminal(line, 80, "stderr", stdout=subprocess.DEVNULL)[1]
+    assert re.search(r"-del: \d+ s, \d+ operations, \d hold, violated: foreign-", shown), shown
 
 
 def test_another_progress_is_refused():

@@ -294,14 +294,14 @@ static void show_progress(void *context, const struct stress_progress *progress)
         heartbeat_tell(&figures);
         return;
     }
-    char *line = memory_format(
-        "%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64 " grants, %" PRId64
-        " hold now, %" PRId64 " fault%s%s, p99 %s, %s%s",
-        (const char *)context, elapsed_s, progress->operations, progress->grants, progress->holders,
-        progress->faults, units_plural(progress->faults),
-        progress->is_healing ? " and no more" : "", units_print_ms(progress->p99_us, p99),
-        progress->violations ? "violated: " : "",
-        progress->violations ? progress->violations : "nothing violated");
+    char *line =
+        memory_format("%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64
+                      " hold, %s%s, p99 %s, %" PRId64 " grants, %" PRId64 " fault%s%s",
+                      (const char *)context, elapsed_s, progress->operations, progress->holders,
+                      progress->violations ? "violated: " : "",
+                      progress->violations ? progress->violations : "nothing violated",
+                      units_print_ms(progress->p99_us, p99), progress->grants, progress->faults,
+                      units_plural(progress->faults), progress->is_healing ? " and no more" : "");
     if (!text_can_draw(stderr) && !heartbeat_has_words())
         text_format(stderr, TEXT_PLAIN, "%s\n", line);
     heartbeat_say("%s", line);

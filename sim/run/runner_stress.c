@@ -146,18 +146,21 @@ struct watcher {
     void *context;
 };
 
-/* "release-own 12 (unlock-bug), ..."; owned, NULL: none. */
+/* "unlock-bug 12, overrun 3": the gravest first, as causes.def has them. Owned, NULL: none. */
 static char *violations_so_far(const struct checks *checks)
 {
     const unsigned violated = checks_violated(checks);
+    int64_t counts[CAUSE_COUNT] = {0};
     char *words = NULL;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        if (!(violated >> i & 1))
-            continue;
         const struct finding *finding = checks_so_far(checks, (enum property)i);
-        char *longer = memory_format("%s%s%s %" PRId64 " (%s)", words ? words : "",
-                                     words ? ", " : "", property_name((enum property)i),
-                                     finding->count, cause_name(finding->cause));
+        counts[finding->cause] += violated >> i & 1 ? finding->count : 0;
+    }
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        if (!counts[i])
+            continue;
+        char *longer = memory_format("%s%s%s %" PRId64, words ? words : "", words ? ", " : "",
+                                     cause_name((enum cause)i), counts[i]);
         free(words);
         words = longer;
     }
