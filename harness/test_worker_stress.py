@@ -191,6 +191,20 @@ def test_libraries_under_load(picklock, tmp_path, name):
     assert name == "naive_lock.py" or causes <= {"overrun", "late-grant", "leftover"}, ran
 
 
+@pytest.mark.parametrize("method, faults, words", [
+    pytest.param("acquire(self, wait_ms)", [], "2 of 2 workers did not answer any more in the end: c{0}, asked to acquire the lock, had not for",
+                 marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="what is on its way is waited for: make check-long")),
+    ("release(self)", ["--no-faults"], "2 of 2 workers did not answer any more in the end: c{0}, asked to release the lock, had not for"),
+    (None, ["--no-faults"], None),
+], ids=["acquire", "release", "answers"])
+def test_who_never_answers_is_told(picklock, tmp_path, worker, method, faults, words):
+    """And not that no fault has struck. Each has a lock of its own, so that nobody waits."""
+    command = worker(f"class Worker(Worker):\n    def {method}:\n        threading.Event().wait()\n" if method else "")
+    ran, found, _ = stress(picklock, tmp_path, command, "--clients", 2, "--locks", 2, "--lease", "50ms" if method else "30s", "--duration", "700ms", *faults)
+    assert (ran.status, found["lease-exclusion"]["verdict"]) == ((2, "unknown") if words else (0, "holds")), ran
+    assert ("did not answer" in ran.out) == bool(words) and (not words or any(words.format(number) in " ".join(ran.out.split()) for number in (1, 2))), ran
+
+
 def test_who_goes_past_its_servers_is_told(picklock, tmp_path):
     """A lock of its own, in a file: no server has seen anything, so nothing that it did under faults of the network is known."""
     (tmp_path / "my_lock.py").write_text(f"""

@@ -154,7 +154,14 @@ struct stress_outcome {
     struct failure doubt;
     int64_t struck[STRUCK_COUNT]; /* so often */
     int64_t connections_refused;
-    int64_t moved, asked;   /* redirections that clients followed, of a cluster */
+    int64_t moved, asked; /* redirections that clients followed, of a cluster */
+    /* Workers that had been asked for something, and had not answered for two leases in the end;
+     * and who had been asked for how long, and for what. */
+    struct {
+        int workers, first; /* from 0 */
+        enum operation op;
+        int64_t for_us;
+    } unanswered;
     bool was_one_at_a_time; /* so many commands were with a server: it does not tell its order */
 };
 

@@ -112,6 +112,35 @@ static const char *vacuity_of(const struct stress_options *options,
     return result_vacuity(counters, wants_faults(options));
 }
 
+/* Who does not answer; owned, without a full stop. NULL: everybody does. */
+static char *unanswered(const struct stress_outcome *outcome)
+{
+    char text[UNITS_TEXT_MAX];
+    if (!outcome->unanswered.workers)
+        return NULL;
+    return memory_format(
+        "%d of %d workers did not answer any more in the end: c%d, asked to %s the lock, had not "
+        "for %s. `picklock test --once` shows what one waits for",
+        outcome->unanswered.workers, outcome->clients, outcome->unanswered.first + 1,
+        outcome->unanswered.op == OP_ACQUIRE ? "acquire" : "release",
+        units_print_duration(outcome->unanswered.for_us / 1000 * 1000, text));
+}
+
+/* vacuity_of(), or that nobody answered any more: who acquires may wait for long, but a release
+ * that nobody answers has ended the run before. Owned. */
+static char *vacuity_told(const struct stress_options *options,
+                          const struct stress_outcome *outcome, const struct counters *counters,
+                          bool has_executed)
+{
+    if (counters->grants && !has_executed)
+        return memory_text(past_us);
+    const char *vacuity = vacuity_of(options, outcome, counters);
+    const bool has_ended =
+        outcome->unanswered.workers == outcome->clients && outcome->unanswered.op == OP_RELEASE;
+    char *silent = vacuity || has_ended ? unanswered(outcome) : NULL;
+    return silent ? silent : vacuity ? memory_text(vacuity) : NULL;
+}
+
 /* Faults had ended, and still: why a scheme is not decided that did not get over them. NULL: it
  * did, or was not asked to. Owned. */
 static char *not_healed(const struct stress_options *options, const struct stress_outcome *outcome)
@@ -259,9 +288,13 @@ static void note_cluster(struct results *results, const struct stress_options *o
 }
 
 static void note_how_it_ran(struct results *results, const struct stress_options *options,
-                            const struct stress_outcome *outcome)
+                            const struct stress_outcome *outcome, bool has_grants)
 {
+    char *silent = has_grants ? NULL : unanswered(outcome); /* else a verdict tells of it */
     note_early_end(results, options, outcome);
+    if (silent)
+        results_note(results, memory_format("%s.", silent));
+    free(silent);
     note_healing(results, options, outcome);
     if (outcome->was_one_at_a_time)
         results_note(results, memory_text(one_at_a_time));
@@ -313,6 +346,7 @@ static void judge(struct result_row *row, struct recording *recording,
     struct counters counters;
     checks_finish(recording->checks, recording->last_us, findings, &counters);
     char *interrupted = cut_short(options, outcome, unsaved);
+    char *vacuity = vacuity_told(options, outcome, &counters, recording->has_executed);
     char *sick = not_healed(options, outcome);
     const bool has_found = is_violated(findings); /* that stays */
     result_judge(row, findings,
@@ -322,12 +356,11 @@ static void judge(struct result_row *row, struct recording *recording,
                                             : has_found         ? NULL
                                                                 : sick,
                                    .gap = has_found ? sick : NULL,
-                                   .vacuity = counters.grants && !recording->has_executed
-                                                  ? past_us
-                                                  : vacuity_of(options, outcome, &counters),
+                                   .vacuity = vacuity,
                                    .fail_on = fail_on});
     free(interrupted);
     free(sick);
+    free(vacuity);
     fill_figures(row->stress, outcome, &counters);
     series_fill(recording->series, &row->stress->series);
     row->elapsed_us = outcome->elapsed_us;
@@ -371,7 +404,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         fail = recording_save(&recording, runner, row, failure);
         judge(row, &recording, options, &outcome, watcher.fail_on, fail ? failure->text : NULL);
         row->stress->cpu_us = usage_cpu_us() - began_us;
-        note_how_it_ran(results, options, &outcome);
+        note_how_it_ran(results, options, &outcome, row->stress->grants > 0);
         if (is_worker)
             worker_scheme_note_promises(&runner->worker->program, results);
         snprintf(results->server_version, sizeof results->server_version, "%s",

@@ -340,6 +340,25 @@ static enum fail read_counters(struct crowd *crowd, struct failure *failure)
     return FAIL_NONE;
 }
 
+/* Who does not answer, though nobody keeps it from that. */
+static void count_unanswered(const struct crowd *crowd, struct stress_outcome *outcome)
+{
+    for (int i = 0; i < crowd->options->clients; i++) {
+        const struct member *member = &crowd->members[i];
+        const bool is_acquiring = member->place == MEMBER_ACQUIRES;
+        const int64_t for_us = crowd_now_us(crowd) - member->asked_us;
+        if (!member->asked_id || member_is_busy(member) || for_us < 2 * crowd->options->lease_us ||
+            (!is_acquiring && member->place != MEMBER_RELEASES))
+            continue;
+        if (outcome->unanswered.for_us < for_us) {
+            outcome->unanswered.first = i;
+            outcome->unanswered.for_us = for_us;
+            outcome->unanswered.op = is_acquiring ? OP_ACQUIRE : OP_RELEASE;
+        }
+        outcome->unanswered.workers++;
+    }
+}
+
 enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct failure *failure)
 {
     const struct stress_options *options = crowd->options;
@@ -351,6 +370,7 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
                      distribution_at(&options->think, crowd_draw(crowd, i, CROWD_THINK, 0)));
     run_for(crowd, options->duration_us ? options->duration_us : INT64_MAX);
     outcome->elapsed_us = crowd_now_us(crowd);
+    count_unanswered(crowd, outcome);
     for (int i = 0; i < options->clients; i++)
         outcome->injected_wait_us += injected_wait_us(&crowd->members[i].wait, outcome->elapsed_us);
     outcome->was_stopped = is_stopped(crowd) && outcome->elapsed_us < options->duration_us;

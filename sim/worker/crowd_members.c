@@ -25,6 +25,7 @@ enum section_part { PART_FENCED, PART_READ, PART_WRITE, PART_APPEND, PART_NONE }
 
 static void ask(struct member *member, enum worker_op op)
 {
+    member->asked_us = crowd_now_us(member->crowd);
     member->asked_id =
         worker_ask(member->worker,
                    (struct worker_request){.op = op, .settings = worker_settings(member->worker)});

@@ -56,7 +56,7 @@ struct member {
     struct crowd_timer next; /* think, pause, restart */
     struct injected_wait wait;
     int64_t asked_id; /* 0: it has answered */
-    int64_t called_us;
+    int64_t called_us, asked_us;
     int64_t commands, operations; /* what faults are drawn by */
     int attempt;
     int section;  /* how far its section is */
