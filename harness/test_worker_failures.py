@@ -131,6 +131,16 @@ class Worker(Worker):
     assert re.search(r'runs\): \S*my_lock.py", line \d+ in .*release', ran.err), ran  # its stack
 
 
+@needs_node
+def test_node_is_not_asked_for_a_stack(picklock, tmp_path):
+    """What would ask it opens its inspector, which listens to whoever comes."""
+    path = tmp_path / "lock.js"
+    path.write_text("""require('picklock-worker').run({init() {}, acquire() { for (;;) ; }, release() { return true; }});""")
+    ran = once(picklock, f"node {shlex.quote(str(path))}", "--patience", "1s")
+    assert ran.status == 2 and "worker A is busy" in ran.err and "where it computes, node does not tell: it has no stack to show" in ran.err, ran
+    assert "Debugger" not in ran.out + ran.err, ran
+
+
 def test_a_worker_that_spins_on_the_clock(picklock, worker):
     """It comes to where it wants to be, without a wait."""
     ran = once(picklock, worker("""

@@ -115,6 +115,12 @@ bool runtime_reads_clock(int pid)
     return row >= 0 && runtimes[row].reads_clock;
 }
 
+const char *runtime_without_stack(int pid)
+{
+    const int row = find_running(pid);
+    return row >= 0 ? runtimes[row].name : NULL;
+}
+
 const char *runtime_lacks_flags(int pid)
 {
     const int row = find_running(pid);

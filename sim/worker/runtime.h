@@ -22,6 +22,10 @@ const char *runtime_package(const char *program);
 /* Does the program of that process read the monotonic clock whenever it goes on, for itself? */
 bool runtime_reads_clock(int pid);
 
+/* The name of the program of that process, where a signal asks it for no stack: Node.js opens its
+ * inspector at SIGUSR1, and the JVM keeps that for itself. NULL: another one. */
+const char *runtime_without_stack(int pid);
+
 /* Does the process run a program that wants flags, and has it not got them? Its name; NULL: no. */
 const char *runtime_lacks_flags(int pid);
 

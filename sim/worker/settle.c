@@ -234,7 +234,8 @@ static const char *stack_of(struct session *session, struct worker *worker)
 /* What else may keep it busy, as the end of a sentence. */
 static const char *busy_around(struct worker *worker, char *text, size_t size)
 {
-    const char *runtime = runtime_lacks_flags(worker_pid(worker));
+    const int pid = worker_pid(worker);
+    const char *runtime = runtime_lacks_flags(pid), *silent = runtime_without_stack(pid);
     *text = '\0';
     if (worker_has_children(worker))
         (void)snprintf(text, size,
@@ -246,6 +247,9 @@ static const char *busy_around(struct worker *worker, char *text, size_t size)
                        "; %s is not what the command names first, so that its flags could not be "
                        "set: its own timers may keep it busy",
                        runtime);
+    else if (silent)
+        (void)snprintf(text, size, "; where it computes, %s does not tell: it has no stack to show",
+                       silent);
     return text;
 }
 

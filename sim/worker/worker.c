@@ -84,7 +84,8 @@ static bool catches(int pid, int number)
 
 bool worker_ask_stack(struct worker *worker)
 {
-    worker->wants_stack = catches(worker->launched.pid, SIGUSR1);
+    const int pid = worker->launched.pid;
+    worker->wants_stack = !runtime_without_stack(pid) && catches(pid, SIGUSR1);
     return worker->wants_stack && kill(worker->launched.pid, SIGUSR1) == 0;
 }
 
