@@ -191,6 +191,7 @@ char *conclusion_known(const struct conclusion *conclusion)
 struct held {
     bool is_shown; /* by the lock's doing it is violated nowhere, and each cell was judged */
     int holds, lost;
+    int lost_in_runs; /* by the deployment, too: of what is no cell of an exhaustive search */
 };
 
 static void note_held(struct held *held, const struct result_row *row, enum property property)
@@ -203,8 +204,10 @@ static void note_held(struct held *held, const struct result_row *row, enum prop
         verdict == VERDICT_VIOLATED && cause_blame(judged->cause) == BLAME_DEPLOYMENT;
     if (verdict == VERDICT_VIOLATED && !is_lost)
         held->is_shown = false;
-    if (!row->search || row->search->is_sampled)
+    if (!row->search || row->search->is_sampled) {
+        held->lost_in_runs += is_lost;
         return; /* shows what is violated alone */
+    }
     held->is_shown &= verdict == VERDICT_HOLDS || is_lost;
     held->holds += verdict == VERDICT_HOLDS;
     held->lost += is_lost;
@@ -219,15 +222,26 @@ static struct held held_of(const struct view *view, enum property property)
     return held;
 }
 
+/* "; in 6 others a server lost the lock", so that nothing is claimed that a row of this report
+ * contradicts; owned. */
+static char *lost_words(const struct held *held)
+{
+    if (held->lost)
+        return memory_format("; in %d other%s a server lost the lock", held->lost,
+                             units_plural(held->lost));
+    if (held->lost_in_runs)
+        return memory_format("; in %d run%s a server lost the lock", held->lost_in_runs,
+                             units_plural(held->lost_in_runs));
+    return memory_text("");
+}
+
 /* "words (in 17 cells; in 6 others the deployment did)"; NULL: that is not shown. */
 static char *held_part(const struct view *view, enum property property, const char *words)
 {
     const struct held held = held_of(view, property);
     if (!held.is_shown)
         return NULL;
-    char *others = held.lost ? memory_format("; in %d other%s a server lost the lock", held.lost,
-                                             units_plural(held.lost))
-                             : memory_text("");
+    char *others = lost_words(&held);
     char *part = memory_format("%s (in %d cell%s up to %s bounds%s)", words, held.holds,
                                units_plural(held.holds), held.holds == 1 ? "its" : "their", others);
     free(others);

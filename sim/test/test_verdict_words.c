@@ -266,6 +266,34 @@ static void good_news_is_told_where_it_was_shown(void **state)
     results_free(&results);
 }
 
+/* A scenario that shows otherwise is named beside what the cells show. */
+static void good_news_of_cells_names_the_runs_that_contradict_it(void **state)
+{
+    struct results results = {0};
+    struct view view;
+    (void)state;
+    struct result_row *row = add_cell(&results, "safe");
+    add_held(row, PROPERTY_LEASE_EXCLUSION);
+    view_init(&view, &results);
+    assert_words(conclusion_held(&view),
+                 "Held: nobody else got the lock within a lease (in 1 cell up to its bounds).");
+    view_close(&view);
+    row = results_add(&results);
+    row->properties = memory_new(PROPERTY_COUNT, sizeof *row->properties);
+    row->properties[row->properties_count++] =
+        (struct result_property){.property = PROPERTY_LEASE_EXCLUSION,
+                                 .verdict = VERDICT_VIOLATED,
+                                 .cause = CAUSE_LOST_GRANT,
+                                 .expected = EXPECTED_NOTHING};
+    view_init(&view, &results);
+    assert_words(conclusion_held(&view), "Held: nobody else got the lock within a lease (in 1 cell "
+                                         "up to its bounds; in 1 run a server lost the lock).");
+    row->properties[0].cause = CAUSE_UNLOCK_BUG;
+    assert_null(conclusion_held(&view));
+    view_close(&view);
+    results_free(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_cell_is_stuck_where_nothing_graver_is_there),
         cmocka_unit_test(what_is_nobodys_fault_is_told_of_a_whole_search),
         cmocka_unit_test(good_news_is_told_where_it_was_shown),
+        cmocka_unit_test(good_news_of_cells_names_the_runs_that_contradict_it),
         cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
