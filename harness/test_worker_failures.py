@@ -131,6 +131,19 @@ class Worker(Worker):
     assert re.search(r'runs\): \S*my_lock.py", line \d+ in .*release', ran.err), ran  # its stack
 
 
+@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="its patience is waited for: make check-long")
+@pytest.mark.parametrize("megabytes, status", [(3, 0), (20, 2)])
+def test_a_command_that_is_too_long_to_be_held_is_named(picklock, worker, megabytes, status):
+    """It waits to write, which is not to compute."""
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        self.ask("SET", "big", "y" * ({megabytes} << 20))
+        return super().acquire(wait_ms)
+"""), "--patience", "8s")
+    assert ran.status == status and ("it may wait to write the rest of its SET, which is held" in ran.err) == (status == 2), ran
+
+
 @needs_node
 def test_node_is_not_asked_for_a_stack(picklock, tmp_path):
     """What would ask it opens its inspector, which listens to whoever comes."""

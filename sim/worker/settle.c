@@ -231,13 +231,31 @@ static const char *stack_of(struct session *session, struct worker *worker)
     return worker_stack(worker);
 }
 
-/* What else may keep it busy, as the end of a sentence. */
-static const char *busy_around(struct worker *worker, char *text, size_t size)
+/* A request of its that is held, and of which more is to come than is looked at; NULL: none. */
+static const struct wire_message *large_request(const struct session *session, int client)
 {
+    const struct wire_message *message = session->first;
+    while (message && (message->client != client || message->transit != TRANSIT_REQUEST ||
+                       message->length < SESSION_LOOKED_AT))
+        message = message->next;
+    return message;
+}
+
+/* What else may keep it busy, as the end of a sentence. */
+static const char *busy_around(const struct session *session, int client, char *text, size_t size)
+{
+    const struct worker *worker = session->clients[client].worker;
+    const struct wire_message *large = large_request(session, client);
     const int pid = worker_pid(worker);
     const char *runtime = runtime_lacks_flags(pid), *silent = runtime_without_stack(pid);
     *text = '\0';
-    if (worker_has_children(worker))
+    if (large)
+        (void)snprintf(
+            text, size,
+            "; it may wait to write the rest of its %s, which is held, and longer than a "
+            "connection takes (3 MB fit): let the lock send less at once",
+            large->name);
+    else if (worker_has_children(worker))
         (void)snprintf(text, size,
                        "; it has started another process, whose time is not steered, and may wait "
                        "for that: where that is the lock's own program, behind a wrapper, name it "
@@ -260,7 +278,8 @@ static enum fail not_settled(struct session *session, struct failure *failure)
     if (session->outstanding)
         return failure_set(failure, FAIL_UNKNOWN,
                            "the server has not answered %s within %d s of real time: this machine "
-                           "is busy, or it waits at the server, as only pops that block, and WAIT, "
+                           "is busy, the reply is longer than 20 MB, or it waits at the server, as "
+                           "only pops that block, and WAIT, "
                            "may (XREAD with BLOCK may not yet)",
                            session->waited_for, ANSWER_MS / 1000);
     for (int i = 0; i < session->options.clients; i++) {
@@ -282,7 +301,7 @@ static enum fail not_settled(struct session *session, struct failure *failure)
             failure, FAIL_UNKNOWN,
             "worker %s is busy: it has not come to rest within %g s of real time (%s)%s%s%s",
             session->options.names[i], patience, words, *stack ? ": " : "", stack,
-            busy_around(slot->worker, around, sizeof around));
+            busy_around(session, i, around, sizeof around));
     }
     const int waiting = find_waiting_for_child(session);
     if (waiting != NOBODY_WAITS)
