@@ -321,10 +321,15 @@ def test_a_stale_write_shows(picklock, tmp_path):
     assert checked.status == 1 and "fence-order is violated" in checked.out, checked
 
 
-def test_a_write_that_is_lost_is_no_release(picklock, tmp_path):
-    """Its connection breaks while the section writes: nobody knows whether that was done, and the worker's lock is as it was."""
+TRUSTING = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} trusting"
+
+
+@pytest.mark.parametrize("worker", [REDIS_PY, TRUSTING])
+def test_a_write_that_is_lost_is_no_release(picklock, tmp_path, worker):
+    """The section's connection breaks while it writes: nobody knows whether that was done, and the worker's lock is as it was. So is its connection:
+    one that does not look whether that has broken meanwhile can release."""
     path = own_scenario(tmp_path, "A acquires", "A writes, stalls after SET", "A loses the reply", "A gives up", "A releases", "B acquires")
-    ran = picklock("run", "--worker", REDIS_PY, path, "--out", tmp_path / "out")
+    ran = picklock("run", "--worker", worker, path, "--out", tmp_path / "out")
     assert ran.status == 0, ran
     [history] = (tmp_path / "out" / "latest" / "histories").iterdir()
     events = [json.loads(line) for line in history.read_text().splitlines()[1:-1]]

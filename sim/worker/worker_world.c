@@ -328,6 +328,7 @@ static const struct clients_ops clients_ops = {
     .silence = workers_silence,
     .answer_dials = workers_answer_dials,
     .access = begin_access,
+    .are_sections_apart = true,
     .accessed = end_access,
     .set_lease = no_lease,
     .jump_clock = jump_clock,

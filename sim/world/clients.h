@@ -86,6 +86,8 @@ struct clients_ops {
      * WRITE_COUNTER; and how that ended. Only in PHASE_HOLDING; not before an earlier one ended. */
     struct request (*access)(struct clients *, int client, enum choice_kind);
     enum result (*accessed)(struct clients *, int client, enum moment_kind, const struct message *);
+    /* That goes over connections of its own, of which the backend knows nothing. */
+    bool are_sections_apart;
     /* From the next attempt on it asks for that lease. Only in PHASE_IDLE. */
     void (*set_lease)(struct clients *, int client, int64_t lease_us);
     void (*jump_clock)(struct clients *, int client, int64_t amount_us);

@@ -143,6 +143,13 @@ static void send_silent(struct core *core, const struct message *request)
     carry(core, sent);
 }
 
+/* What a critical section asks for need not travel with the rest: then its connection is nobody's
+ * channel, and the backend knows nothing of it. */
+static bool is_apart(const struct core *core, const struct message *message)
+{
+    return message->op == OP_ACCESS && core->clients->ops->are_sections_apart;
+}
+
 void core_send(struct core *core, const struct message *request)
 {
     struct core_slot *slot = slot_of(core, request);
@@ -150,14 +157,18 @@ void core_send(struct core *core, const struct message *request)
         send_silent(core, request);
         return;
     }
-    int *channel = &slot->channels[request->server][request->lane];
+    int apart = CONNECTION_NONE;
+    int *channel = is_apart(core, request) ? &apart
+                                           : &slot->channels[request->server][request->lane];
     const bool is_refused = core->reach[request->server] == REACH_REFUSED;
     if (*channel == CONNECTION_NONE && !is_refused)
         *channel = free_connection(slot);
     struct message *sent = add(slot, request, *channel);
     struct event event = core_message_event(core, EVENT_SEND, sent);
     core_write(core, &event);
-    if (is_refused)
+    if (is_refused && is_apart(core, sent))
+        sent->state = MESSAGE_VOID;
+    else if (is_refused)
         fail_to_carry(core, sent);
     else
         carry(core, sent);
@@ -204,7 +215,8 @@ void core_remove(struct core *core, struct message *message)
         return;
     if (core->backend->ops->forget)
         core->backend->ops->forget(core->backend, &over);
-    if (!is_on(slot, over.connection) && !is_channels(slot, over.connection))
+    if (!is_apart(core, &over) && !is_on(slot, over.connection) &&
+        !is_channels(slot, over.connection))
         core->backend->ops->disconnect(core->backend, over.client, over.connection);
 }
 
@@ -276,6 +288,7 @@ void core_leave_silent(struct core *core, int client, int server, int lane)
 static void break_connection(struct core *core, int client, int connection)
 {
     struct core_slot *slot = &core->slots[client];
+    bool was_apart = false;
     int kept = 0;
     for (int server = 0; server < SERVERS_MAX; server++)
         for (int lane = 0; lane < LANE_COUNT; lane++)
@@ -285,6 +298,7 @@ static void break_connection(struct core *core, int client, int connection)
         struct message message = slot->messages[i];
         bool is_broken = message.connection == connection;
         if (is_broken) {
+            was_apart |= is_apart(core, &message);
             message.state = MESSAGE_VOID;
             message.connection = CONNECTION_NONE;
         }
@@ -292,7 +306,8 @@ static void break_connection(struct core *core, int client, int connection)
             slot->messages[kept++] = message;
     }
     slot->messages_count = kept;
-    core->backend->ops->disconnect(core->backend, client, connection);
+    if (!was_apart)
+        core->backend->ops->disconnect(core->backend, client, connection);
 }
 
 void core_break(struct core *core, const struct message *message)
