@@ -112,6 +112,37 @@ def test_what_is_not_decided_is_unknown_and_says_why(name, why):
     assert why in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize("scheme, options", [
+    ("fenced-late-incr", ["--fault", "stall"]),  # a search of its own, since it promises fences
+    ("set-nx-ex-del", ["--fault", "slow-work", "--rounds", "1", "--section", "counter"]),
+])
+def test_what_critical_sections_do_is_judged_as_a_schemes(scheme, options, tmp_path):
+    done = explore(scheme, "--clients", "2", "--no-cache", *options, "--out", str(tmp_path))
+    own = subprocess.run([BUILD / "picklock", "explore", "--scheme", scheme, "--clients", "2", *options, "--json", "-"], text=True, capture_output=True)
+    run, rows = cells(tmp_path)
+    told = {row["property"]: row for [cell] in [rows.values()] for row in cell["properties"]}
+    expected = {row["property"]: row for row in json.loads(own.stdout)["results"][0]["properties"]}
+    about = "no-lost-update" if "--section" in options else "fence-order"
+    assert about in told and told[about]["replayed"], done.stdout + done.stderr
+    for name, row in told.items():
+        for what in ("verdict", "cause", "faults", "witness_steps"):
+            assert row[what] == expected[name][what], (name, what)
+    commands = [line for line in html.unescape((run / "index.html").read_text()).splitlines() if "picklock explore --worker" in line]
+    assert commands and all(("--section counter" in line) == ("--section" in options) for line in commands)
+    assert ("section: counter)" in done.stdout) == ("--section" in options) and "section: none" not in done.stdout
+
+
+@pytest.mark.parametrize("name, status, verdict, cause", [("alike", 1, "violated", "fence-disorder"), ("by-time", 2, "unknown", None)])
+def test_a_fence_that_does_not_grow_is_found_and_one_that_is_no_count_is_unknown(name, status, verdict, cause, tmp_path):
+    done = explore(f"fenced-{name}", "--clients", "2", "--rounds", "1", "--fault", "none", "--no-cache", "--out", str(tmp_path))
+    _, rows = cells(tmp_path)
+    told = {row["property"]: row for row in rows["none"]["properties"]}
+    assert done.returncode == status and (told["fence-order"]["verdict"], told["fence-order"]["cause"]) == (verdict, cause), done.stdout
+    assert told["mutual-exclusion"]["verdict"] == told["truthful"]["verdict"] == "holds", "all else is decided"
+    assert ("none leaves its fences in doubt" in " ".join(done.stdout.split())) == (status == 2), done.stdout
+    assert "no-lost-update" not in told
+
+
 # It connects for each operation, and where it times out it may forget to close what it had.
 CONNECTS = PLAIN.replace("self.socket = socket.create_connection(settings.address())", "self.left = []").replace(
     "    def ask(self, *words):\n", "    def ask(self, *words):\n        self.socket = socket.create_connection(self.settings.address(), timeout=0.5)\n").replace(

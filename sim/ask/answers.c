@@ -165,7 +165,7 @@ static bool is_step(const struct asking *asking, const struct remembered_step *s
             return false;
     }
     return step->node == node && step->answer <= ANSWER_LOST && step->draws <= 1 &&
-           step->left < channel_bit(asking->servers, LANE_MAIN) &&
+           step->has_fence <= 1 && step->left < channel_bit(asking->servers, LANE_MAIN) &&
            (step->timer_us == TIME_NEVER ||
             (step->timer_us >= 0 && step->timer_us <= TIMER_MAX_US));
 }

@@ -25,6 +25,7 @@ static void fill_scheme(const struct asking *asking, struct scheme *scheme)
     scheme->promises_expiry = promises & PROMISE_EXPIRY;
     scheme->promises_notice = promises & PROMISE_NOTICE;
     scheme->promises_token = promises & PROMISE_TOKEN;
+    scheme->mints_fence = promises & PROMISE_FENCE;
     scheme->needs_quorum = asking->servers > 1;
     scheme->is_even_handed = asking->is_even_handed;
     scheme->needs_script = true; /* whatever a server knows of scripts is part of its state */

@@ -98,6 +98,10 @@ const char *asking_cannot(enum fault fault);
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);
 
+/* Why the order of its fences is not known, whatever a search says of it: static until more is
+ * asked. NULL: nothing speaks against it, or it promises none. */
+const char *asking_fence_doubt(const struct asking *asking);
+
 /* Goes on with another search behind a failure: what was met in the last one need not be met in
  * that. False: two answers to one question were had, and nothing is true any more. */
 bool asking_go_on(struct asking *asking);

@@ -68,6 +68,7 @@ static enum fail compare_with_cut(struct asking *asking, const struct history_ed
     if (history_ask(&asking->worker, edge, &told, failure) ||
         history_ask(&asking->worker, &after, &behind, failure))
         return failure->code;
+    worker_asker_compare_fences(&asking->worker, edge->from, &told, &behind);
     return remembered_is_same(&told, &behind) ? FAIL_NONE
                                               : minds(asking, behind.node, told.node, failure);
 }

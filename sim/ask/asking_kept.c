@@ -114,7 +114,8 @@ static char *opened_by(struct asking *asking)
 void asking_keep(struct asking *asking)
 {
     struct answer_bytes out;
-    if (!asking->cache.path || asking->failure.code || !asking->worker.questions.count)
+    if (!asking->cache.path || asking->failure.code || !asking->worker.questions.count ||
+        asking_fence_doubt(asking)) /* which is to be found again */
         return;
     char *opened = opened_by(asking);
     if (!opened)

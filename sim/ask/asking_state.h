@@ -151,6 +151,14 @@ enum fail asking_compare_clients(struct asking *asking, struct failure *failure)
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);
 
+/* The fence of the lock that it holds, of its grant on; 0: none that is judged. */
+void asking_take_fence(struct asking *asking, const struct remembered_step *told,
+                       const struct step_result *step, struct client_state *client_state);
+/* A command of a critical section: what that guards is apart from what the server is asked about.
+ */
+struct reply asking_execute_section(const struct config *config, struct server_state *server_state,
+                                    const struct command *command);
+
 /* An attempt has ended at that history, and its worker may still be answered: FAIL_UNKNOWN. */
 enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node);
 

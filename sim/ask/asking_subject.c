@@ -122,8 +122,8 @@ static enum phase phase_behind(enum operation op, enum result result)
     return holds ? PHASE_HOLDING : PHASE_IDLE;
 }
 
-static void take_end(const struct remembered_step *told, struct client_state *client_state,
-                     struct step_result *step)
+static void take_end(struct asking *asking, const struct remembered_step *told,
+                     struct client_state *client_state, struct step_result *step)
 {
     if (told->has_ended) {
         step->has_returned = true;
@@ -137,6 +137,7 @@ static void take_end(const struct remembered_step *told, struct client_state *cl
         step->has_noticed_loss = true;
         client_state->phase = PHASE_IDLE;
     }
+    asking_take_fence(asking, told, step, client_state);
     step->is_stranded = told->is_asked && !told->waits && told->timer_us == TIME_NEVER;
 }
 
@@ -270,7 +271,6 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     if (impulse->kind == IMPULSE_ACQUIRE) {
         client_state->phase = PHASE_ACQUIRING;
         client_state->token = narrow(impulse->token);
-        client_state->fence = 0;
     } else if (impulse->kind == IMPULSE_RELEASE) {
         client_state->phase = PHASE_RELEASING;
     }
@@ -283,7 +283,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     if ((told.draws && draw_again(asking, client_state)) ||
         take_messages(asking, &told, client_state, step))
         return FAIL_UNKNOWN;
-    take_end(&told, client_state, step);
+    take_end(asking, &told, client_state, step);
     take_time(asking, &told, (enum happening)edge.happening, client_state);
     if (take_history(asking, &told, client_state, &class_of))
         return FAIL_UNKNOWN;
@@ -353,8 +353,7 @@ static void rename_servers(struct subject *subject, struct client_state *client_
         *order = server_order_in_class(renamed, &it);
 }
 
-/* What the history calls it, from 1; those that have said the same are the same. 0: it was not met.
- */
+/* What the history calls it, from 1: those that have said the same are one. 0: it was not met. */
 static int32_t part_of_server(struct subject *subject, const struct client_state *client_state,
                               int server)
 {
@@ -449,8 +448,8 @@ static struct reply execute(struct subject *subject, const struct config *config
     struct asking *asking = (struct asking *)subject;
     const int32_t value = server_state->keyspace.value;
     struct server_told told;
-    if (command->verb < VERB_COUNT) /* of a critical section */
-        return subject_in_c.execute(&subject_in_c, config, server_state, position, command);
+    if (command->verb < VERB_COUNT)
+        return asking_execute_section(config, server_state, command);
     const enum command_kind kind = server_command_kind(&asking->server, (uint32_t)command->number);
     const struct server_question question = {
         .kept = kept_of(server_state, command),
@@ -495,6 +494,7 @@ const struct subject asking_subject_ops = {.step = step,
                                            .jump = jump,
                                            .begin = begin,
                                            .pass = pass,
+                                           .are_sections_apart = true,
                                            .name = name,
                                            .rename_servers = rename_servers,
                                            .part_of_server = part_of_server};

@@ -57,6 +57,7 @@ enum fail twins_tell(struct twins *pair, const struct history_edge *what,
     pair->apart[1] = other.node;
     if (pair->have_differed)
         return differs(pair, failure);
+    worker_asker_compare_fences(asker, pair->node, told, &other);
     pair->node = told->node;
     pair->fresh = other.node;
     for (int s = 0; s < pair->asking->servers; s++)

@@ -448,7 +448,10 @@ enum fail seat_step(struct worker_asker *asker, struct seat *seat, const struct 
     told->is_asked = session_is_asked(seat->session, seat->client);
     if (was_asked && !told->is_asked) {
         told->has_ended = true;
-        told->answer = (uint8_t)session_answer(seat->session, seat->client)->kind;
+        const struct worker_answer *answer = session_answer(seat->session, seat->client);
+        told->answer = (uint8_t)answer->kind;
+        told->has_fence = answer->has_fence;
+        told->fence = answer->has_fence ? answer->fence : 0;
     }
     if (has_sent(told) && !was_asked)
         return failure_set(failure, FAIL_UNKNOWN,

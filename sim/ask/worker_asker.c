@@ -240,6 +240,7 @@ static enum fail go_to(struct worker_asker *asker, struct seat *seat, uint32_t n
         asker->compared++;
         if (!remembered_is_same(known, &told))
             return two_answers(asker, seat, &edge, known, &told, failure);
+        worker_asker_compare_fences(asker, edge.from, known, &told);
         seat->at = way[count];
         if (known->counts)
             seat_note_moment(seat);

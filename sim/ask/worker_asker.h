@@ -85,13 +85,17 @@ struct remembered_step {
                     */
     uint8_t is_audited; /* it was asked again in a fresh process */
     uint8_t draws;      /* another token, for a further try of the same attempt */
-    int64_t timer_us;   /* from here on, in whole ticks; TIME_NEVER: it has none */
+    uint8_t has_fence;
+    int64_t fence;    /* has_fence: that it answered with; no part of what it did */
+    int64_t timer_us; /* from here on, in whole ticks; TIME_NEVER: it has none */
 };
 
 BITS_FIT_COUNT(SERVERS_MAX, struct remembered_step, waits);
 
-/* Two steps that nobody outside can tell apart. */
+/* Two steps that nobody outside can tell apart, but by their fence. */
 bool remembered_is_same(const struct remembered_step *a, const struct remembered_step *b);
+
+enum { FENCE_DOUBT_MAX = 900 };
 
 /* One process that is asked. */
 struct seat {
@@ -138,6 +142,7 @@ struct worker_asker {
     struct intern_table drawn; /* tokens of further tries, with the client that drew each */
     char names[64][SESSION_NAME_MAX];
     int names_count;
+    char fence_doubt[FENCE_DOUBT_MAX]; /* why nothing can be said of the order of its fences; "" */
 };
 
 void worker_asker_open(struct worker_asker *asker, struct session *session, struct phrasebook *book,
@@ -163,6 +168,11 @@ enum fail history_ask_again(struct worker_asker *asker, struct seat *seat, uint3
  * asked again. */
 enum fail history_compare(struct worker_asker *asker, struct seat *seat, uint32_t node,
                           struct failure *failure);
+
+/* Two steps that are the same, behind that history: where their fences are not, they are no matter
+ * of what it was asked and answered, and in doubt. (asking_fences.c) */
+void worker_asker_compare_fences(struct worker_asker *asker, uint32_t from,
+                                 const struct remembered_step *a, const struct remembered_step *b);
 
 /* The edge that leads to a node. */
 struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t node);

@@ -25,7 +25,8 @@ const char cmd_explore_help[] =
     "  --section WHAT         what a critical section does: none; write (it writes the guarded\n"
     "                         resource: judges fence-order); counter (it adds one to the guarded\n"
     "                         counter: judges no-lost-update). Default: none, then searches of\n"
-    "                         their own for these two (fence-order only for schemes with fences)\n"
+    "                         their own for these two (fence-order only where there are fences;\n"
+    "                         of a worker that is asked: for that alone)\n"
     "  --search HOW           exhaustive (default), or, if that is too large, random (runs of\n"
     "                         several strategies in turn) or pct (only runs with stalls). The\n"
     "                         latter two never say \"safe\"; what they find is minimized. Of a\n"
@@ -112,15 +113,13 @@ static enum fail read_search(struct explore_args *args, struct failure *failure)
 }
 
 /* What is about the explorer's own states is nothing to who runs a program. */
-static enum fail check_worker(const struct explore_args *args, const char *section,
-                              struct failure *failure)
+static enum fail check_worker(const struct explore_args *args, struct failure *failure)
 {
     const bool is_run = args->search != SEARCH_EXHAUSTIVE;
     const struct {
         const char *name;
         bool is_given;
     } others[] = {{"--scheme", args->scheme},
-                  {"--section", !is_run && section},
                   {"--lease-ticks", is_run && args->lease_ticks},
                   {"--states", is_run && args->states},
                   {"--no-reductions", is_run && args->no_reductions},
@@ -200,7 +199,7 @@ enum fail explore_args_parse(int argc, char **argv, struct explore_args *args,
     if (!fail)
         fail = read_search(args, failure);
     if (!fail)
-        fail = check_worker(args, section, failure);
+        fail = check_worker(args, failure);
     if (!fail)
         fail = explore_args_check_faults(args->fault, failure);
     if (!fail)

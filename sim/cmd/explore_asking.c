@@ -53,9 +53,27 @@ enum fail explore_asking_or_running_check(const char *faults, struct failure *fa
 void explore_asking_suit(struct cell *cell)
 {
     cell->has_one_section = true;
-    cell->options.section = SECTION_NOTHING;
     cell->options.reductions &= REDUCE_CLIENTS | REDUCE_SERVERS | REDUCE_EAGER;
     cell->ignored = 1u << PROPERTY_FENCE_ORDER | 1u << PROPERTY_NO_LOST_UPDATE;
+}
+
+/* What critical sections do is judged where it was asked for, and the order of fences where the
+ * worker promises them, which is known by now; unless a section was asked for, by a search of its
+ * own. */
+static void suit_sections(struct cell *cell, bool has_section)
+{
+    const enum section section = cell->options.section;
+    if (section == SECTION_COUNTER)
+        cell->ignored &= ~(1u << PROPERTY_NO_LOST_UPDATE);
+    if (cell->options.scheme->mints_fence && (!has_section || section == SECTION_WRITE))
+        cell->ignored &= ~(1u << PROPERTY_FENCE_ORDER);
+    if (cell->options.scheme->mints_fence)
+        cell->has_one_section = has_section;
+}
+
+static struct explore_outcome *own_outcome(struct cell *cell)
+{
+    return &cell->searches[cell->options.section].outcome;
 }
 
 /* --- how far it is --- */
@@ -112,7 +130,10 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     cell->options.lease_ticks = asking_lease_ticks(asking);
     cell->options.has_extends = asking_extend(asking) == EXTEND_IS_ASKED;
     asking_expect(asking, &cell->options);
-    enum fail fail = cell_search(cell, SECTION_NOTHING, failure);
+    enum fail fail = FAIL_NONE;
+    for (enum section section = 0; section < SECTION_COUNT && !fail; section++)
+        if (cell_has_search(cell, section))
+            fail = cell_search(cell, section, failure);
     cell->learned_ways = asking_figures(asking).learned_ways;
     return fail;
 }
@@ -148,7 +169,7 @@ static void audit(struct asking *asking, const struct cells *cells)
     if (asking_audit(asking, AUDIT_PERCENT, until_us))
         return;
     for (int i = 0; i < cells->count; i++)
-        if (cells->rows[i].searches[SECTION_NOTHING].outcome.end != END_TIME)
+        if (own_outcome(&cells->rows[i])->end != END_TIME)
             cell_doubt(&cells->rows[i],
                        "the time was up before enough of its answers were asked for "
                        "again: give it a larger --budget, or fewer faults");
@@ -156,7 +177,7 @@ static void audit(struct asking *asking, const struct cells *cells)
 
 static void leave_open(struct cell *cell, int lease_ticks, const char *why)
 {
-    struct explore_outcome *outcome = &cell->searches[SECTION_NOTHING].outcome;
+    struct explore_outcome *outcome = own_outcome(cell);
     outcome->lease_ticks = lease_ticks;
     outcome->end = cmd_stop ? END_STOPPED : END_UNANSWERED;
     for (int i = 0; i < PROPERTY_COUNT; i++)
@@ -224,12 +245,17 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
         return FAIL_NONE;
     if (fail)
         return failure_set(failure, fail, "%s", why.text);
+    for (int i = 0; i < cells->count; i++)
+        suit_sections(&cells->rows[i], args->has_section);
     fail = search_all(asking, cells, failure);
     if (!cmd_stop && !fail)
         audit(asking, cells);
     /* Cells share their answers. */
     for (int i = 0; i < cells->count && asking_failure(asking)->code; i++)
         cell_doubt(&cells->rows[i], asking_failure(asking)->text);
+    for (int i = 0; i < cells->count && asking_fence_doubt(asking); i++)
+        if (!(cells->rows[i].ignored >> PROPERTY_FENCE_ORDER & 1))
+            cell_doubt_property(&cells->rows[i], PROPERTY_FENCE_ORDER, asking_fence_doubt(asking));
     it->has_failed = asking_failure(asking)->code;
     if (!cmd_stop && !fail)
         asking_keep(asking);
@@ -240,7 +266,8 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     it->lease_ticks = asking_lease_ticks(asking);
     it->extend = asking_extend(asking);
     it->could_be_cancelled = worker_program_is_cancelled(&args->program->program);
-    it->has_fence = args->program->program.promises & 1u << WORKER_PROMISES_FENCE;
+    it->skips_fence =
+        args->program->scheme.mints_fence && args->has_section && args->section != SECTION_WRITE;
     asking_free(asking);
     return fail;
 }
@@ -249,7 +276,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
 static void finish(struct cell *cell, struct worker_program *program,
                    struct worker_replays *replays)
 {
-    const struct explore_outcome *outcome = &cell->searches[SECTION_NOTHING].outcome;
+    const struct explore_outcome *outcome = own_outcome(cell);
     struct run run = confirm_run(&cell->options, outcome, cell_clients);
     const struct history_head head = walk_head(&run, program);
     const struct confirm_world world = worker_replays_world(replays, &head);
@@ -282,7 +309,7 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
         heartbeat_say("%d/%d %s: replays what was found", i + 1, cells->count,
                       cells->rows[i].faults);
         if (cmd_stop) { /* what was found can not be replayed any more */
-            cells->rows[i].searches[SECTION_NOTHING].outcome.end = END_STOPPED;
+            own_outcome(&cells->rows[i])->end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
         }
         finish(&cells->rows[i], &args->program->program, asking->replays);
@@ -441,7 +468,8 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 asking->could_be_cancelled
                     ? " Its acquires are not cancelled: --search random does that."
                     : "",
-                asking->has_fence ? " The order of its fences is not judged." : ""));
+                asking->skips_fence ? " The order of its fences is not judged with this --section."
+                                    : ""));
     free(far);
     free(far_key);
     free(timed);
@@ -456,10 +484,12 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
         results_note(results, memory_format("Of answers that are kept: %s.", asking->kept_words));
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
-            results_note(results, memory_format("%s %s: %s", cells->rows[i].faults,
-                                                cells->rows[i].is_run
-                                                    ? "was searched by running, since it was not "
-                                                      "decided by asking"
-                                                    : "is unknown",
-                                                cells->rows[i].doubt));
+            results_note(results,
+                         memory_format("%s %s: %s", cells->rows[i].faults,
+                                       cells->rows[i].doubted ? "leaves its fences in doubt"
+                                       : cells->rows[i].is_run
+                                           ? "was searched by running, since it was not "
+                                             "decided by asking"
+                                           : "is unknown",
+                                       cells->rows[i].doubt));
 }

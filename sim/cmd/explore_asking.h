@@ -13,7 +13,7 @@ struct explore_asking {
     int lease_ticks;
     enum asking_extend extend;
     bool could_be_cancelled;
-    bool has_fence;       /* it promises one */
+    bool skips_fence;     /* it promises one, and their order was not asked for */
     char kept_words[256]; /* why answers of an earlier run were not taken, or kept; "" */
     bool has_failed;      /* the worker did not answer alike, or what it said cannot be asked on */
     struct worker_replays

@@ -53,6 +53,10 @@ enum fail explore_minimal_faults_ask(struct minimal_faults *minimal, struct expl
         limit_states(minimal);
     struct cells cells = {.rows = minimal->rows, .count = minimal->count};
     enum fail fail = explore_asking_run(asking, &cells, args, failure);
+    if (cells.count) { /* by now it is known what the worker promises */
+        minimal->start.ignored = cells.rows[0].ignored;
+        minimal->start.has_one_section = cells.rows[0].has_one_section;
+    }
     minimal_faults_settle(minimal);
     return fail;
 }

@@ -85,6 +85,10 @@ static enum fail make_cell(struct cell *made, const struct cell *open,
     options->clients = args->clients ? (int)args->clients : WORKER_SEARCH_CLIENTS;
     options->rounds = open->options.rounds;
     options->servers = open->options.servers;
+    if (open->has_one_section)
+        options->section = open->options.section;
+    else if (open->doubted) /* alone */
+        (void)cell_asks(open, PROPERTY_FENCE_ORDER, &options->section);
     options->search = SEARCH_RANDOM;
     options->seed = (uint64_t)args->seed;
     options->runs_max = UNDECIDED_RUNS;

@@ -411,7 +411,8 @@ static char *explore_command(const struct result_row *row)
 {
     const struct search_figures *cell = row->search;
     bool is_random = search_is_random(cell);
-    bool has_section = cell->has_one_section && !row->worker; /* a worker's has nothing in it */
+    /* A worker that promises no fence has none in it, unless one is asked for. */
+    bool has_section = cell->has_one_section && !(row->worker && cell->section == SECTION_NOTHING);
     char *section = option_if(has_section, "section", search_section(cell));
     char *search = option_if(is_random, "search", cell->method);
     char *seed = is_random ? memory_format(" --seed %" PRId64, cell->seed) : memory_text("");

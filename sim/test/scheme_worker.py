@@ -275,6 +275,51 @@ class FencedLateIncr(SetNxPxCad):
         return super().take() and self.redis("INCR", "fence")
 
 
+class FencedAlike(Fenced):
+    """No scheme: its fence does not grow."""
+
+    def take(self):
+        return super().take() and 7
+
+
+class FencedByChance(Fenced):
+    """No scheme: its fence is drawn."""
+
+    def take(self):
+        return super().take() and 1 + int.from_bytes(os.urandom(2), "big") // 2
+
+
+class FencedByItself(Fenced):
+    """No scheme: each client counts its own grants."""
+
+    count = 0
+
+    def close(self):
+        super().close()
+        self.count = 0
+
+    def take(self):
+        if super().take():
+            self.count += 1
+            return self.count
+        return False
+
+
+class FencedByTime(Fenced):
+    """No scheme: its fence is the time, in microseconds."""
+
+    def take(self):
+        return super().take() and time.time_ns() // 1000
+
+
+class FencedAtTimes(Fenced):
+    """No scheme: its second grant and those behind it come without a fence."""
+
+    def take(self):
+        fence = super().take()
+        return fence if fence is False or fence < 2 else True
+
+
 class Bytes(SetNxPxCad):
     """As SetNxPxCad; its tokens are any bytes."""
 

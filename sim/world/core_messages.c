@@ -158,8 +158,8 @@ void core_send(struct core *core, const struct message *request)
         return;
     }
     int apart = CONNECTION_NONE;
-    int *channel = is_apart(core, request) ? &apart
-                                           : &slot->channels[request->server][request->lane];
+    int *channel =
+        is_apart(core, request) ? &apart : &slot->channels[request->server][request->lane];
     const bool is_refused = core->reach[request->server] == REACH_REFUSED;
     if (*channel == CONNECTION_NONE && !is_refused)
         *channel = free_connection(slot);

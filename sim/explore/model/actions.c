@@ -30,8 +30,11 @@ struct enabled_action *actions_add(struct action_list *list, enum action_kind ki
 /* Mirrors core_leave() of world/core_messages.c.
  * The client goes on with a new connection, on which nothing is watched. after: the message is
  * struck. */
-static unsigned did_leave(const struct client_state *after, const struct packed_message *message)
+static unsigned did_leave(const struct config *config, const struct client_state *after,
+                          const struct packed_message *message)
 {
+    if (message->op == OP_ACCESS && config->subject->are_sections_apart)
+        return 0;
     return client_state_keeps_watch(after, message->server, message->lane) ? 0 : DID_DISCONNECT;
 }
 
@@ -39,7 +42,7 @@ void actions_disconnect(const struct action_list *list, struct enabled_action *a
 {
     const struct packed_message *message = &list->client_state->messages[action->message];
     client_state_break(&action->after, message->server, message->lane);
-    action->did = did_leave(&action->after, message);
+    action->did = did_leave(list->config, &action->after, message);
 }
 
 /* --- steps of the scheme --- */
@@ -308,7 +311,7 @@ unsigned actions_end(struct client_state *client_state, const struct config *con
         client_state->messages[message].flags |= MESSAGE_ABANDONED;
     else
         client_state_remove(client_state, message);
-    unsigned did = how == MOMENT_TIMEOUT ? did_leave(client_state, &it) : 0;
+    unsigned did = how == MOMENT_TIMEOUT ? did_leave(config, client_state, &it) : 0;
     if (how != MOMENT_REPLY)
         client_state->flags |= CLIENT_STRUCK;
     if (it.op == OP_ACCESS) {

@@ -48,7 +48,7 @@ void client_state_leave(struct client_state *client_state, unsigned left)
     for (int i = 0; i < client_state->count;) {
         struct packed_message *message = &client_state->messages[i];
         const bool is_held = client_state_is_held(client_state, message);
-        if (!(left & channel_bit(message->server, message->lane)) ||
+        if (!(left & channel_bit(message->server, message->lane)) || message->op == OP_ACCESS ||
             message_is_abandoned(message) || message->state == MESSAGE_VOID) {
             i++;
             continue;
@@ -91,6 +91,7 @@ bool client_state_waits_for(const struct client_state *client_state, int server)
 {
     for (int i = 0; i < client_state->count; i++)
         if (client_state->messages[i].server == server &&
+            client_state->messages[i].op != OP_ACCESS &&
             !message_is_abandoned(&client_state->messages[i]))
             return true;
     return false;

@@ -181,7 +181,8 @@ void client_state_age(struct client_state *client_state, const struct config *co
 void client_state_break(struct client_state *client_state, int server, enum lane lane);
 
 /* The client has ended these connections itself (step_result.left): what it waits for there, nobody
- * does any more. Mirrors core_leave_by_itself() of world/core_messages.c. */
+ * does any more. What a critical section asked for is not on them. Mirrors core_leave_by_itself()
+ * of world/core_messages.c. */
 void client_state_leave(struct client_state *client_state, unsigned left);
 
 /* Its own clock jumps, for good. */
@@ -227,7 +228,7 @@ static inline bool message_is_opaque(const struct packed_message *message)
  * with: that of their client, who sends nothing more on that lane until they have come. */
 bool message_keeps_watch(const struct packed_message *message);
 
-/* Does it wait for anything of that server? */
+/* Does it wait for anything of that server, but what its critical section asked for? */
 bool client_state_waits_for(const struct client_state *client_state, int server);
 
 /* Is there such a one in flight on the lane? */

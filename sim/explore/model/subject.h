@@ -45,6 +45,9 @@ struct subject {
      * nothing. NULL: there is nothing such. */
     void (*rename_servers)(struct subject *, struct client_state *, const uint8_t *new_number);
     int32_t (*part_of_server)(struct subject *, const struct client_state *, int server);
+    /* What a critical section asks for goes over connections of its own: when one of those ends, no
+     * other does. */
+    bool are_sections_apart;
     /* What a command is called whose verb is not in commands.def; NULL: there is none such. */
     const char *(*name)(struct subject *, int verb);
 };

@@ -291,8 +291,19 @@ static void doubt_alone(struct cell *cell)
 
 void cell_doubt(struct cell *cell, const char *why)
 {
-    if (!cell->doubt)
-        cell->doubt = memory_text(why);
+    if (cell->doubt && !cell->doubted)
+        return;
+    free(cell->doubt);
+    cell->doubt = memory_text(why);
+    cell->doubted = 0;
+}
+
+void cell_doubt_property(struct cell *cell, enum property property, const char *why)
+{
+    if (cell->doubt)
+        return;
+    cell->doubt = memory_text(why);
+    cell->doubted = 1u << property;
 }
 
 /* That nobody gets the lock any more is said of all ways: not where one of them is in doubt. */
@@ -304,6 +315,8 @@ static void doubt_undecided(struct cell *cell)
         cell->outcome.end = END_UNANSWERED;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         struct explore_finding *finding = &cell->outcome.findings[i];
+        if (cell->doubted && !(cell->doubted >> i & 1))
+            continue;
         finding->is_shortest = false;
         if (finding->verdict == VERDICT_HOLDS || i == PROPERTY_PROGRESS)
             drop(finding);

@@ -54,6 +54,7 @@ struct cell {
                        that nothing is found is all that can be said */
     bool is_unstruck;   /* is_run; no fault struck in any run */
     char *doubt;        /* of a worker: why nothing can be said of what was not found; NULL */
+    unsigned doubted;   /* with it: the properties that it is about, bits; 0: all */
     int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
     struct cell_search searches[SECTION_COUNT];
 };
@@ -82,6 +83,8 @@ void cell_witness_say(struct cell_witness *witness, const struct finding *found)
 /* Before its end: what is not found there is unknown, and so is progress; the first reason stays.
  */
 void cell_doubt(struct cell *cell, const char *why);
+/* The same of one property alone. */
+void cell_doubt_property(struct cell *cell, enum property property, const char *why);
 void cell_finish(struct cell *cell);
 void cell_close(struct cell *cell);
 
