@@ -1,6 +1,7 @@
 """The explorer on the command line: determinism, bounds, users' schemes; the matrix is in test_matrix.py."""
 
 import json
+import re
 
 import pytest
 from conftest import ROOT, flat, run
@@ -184,6 +185,19 @@ def test_a_users_scheme_is_explored_like_one_of_the_table(tmp_path):
                      for key, row in cells(ran).items()} for ran in (good, known))
     assert ours == theirs
     assert all(row["confirmed"] for row in good.rows if row["verdict"] == "violated")
+
+
+def test_a_page_without_a_run_folder_has_its_diagrams(tmp_path):
+    """A diagram for each cell that is not safe, as in a run folder, and no path to what is not there; nothing is left behind."""
+    words = ["explore", "--scheme", "set-nx-ex-del", "--fault", "none,slow-work,stall"]
+    room = tmp_path / "room"
+    room.mkdir()
+    ran = run(*words, "--html", tmp_path / "page.html", "--json", tmp_path / "results.json", env={"TMPDIR": str(room)})
+    page, whole = (tmp_path / "page.html").read_text(), run(*words, "--out", tmp_path / "runs", "--html", tmp_path / "whole.html")
+    drawn = re.findall("<svg class=\"timeline.*?</svg>", page, re.S)
+    assert ran.status == whole.status == 0 and len(drawn) >= 2 and drawn == re.findall("<svg class=\"timeline.*?</svg>", (tmp_path / "whole.html").read_text(), re.S)
+    assert "histories/" not in page and "schedules/" not in page and "histories/" not in (tmp_path / "results.json").read_text()
+    assert list(room.iterdir()) == []
 
 
 CUT = ["explore", "--scheme", "set-nx-ex-del", "--clients", "5", "--rounds", "3", "--fault", "stall", "--states", "20000"]

@@ -105,16 +105,24 @@ def test_a_step_that_ends_the_program_gives_no_verdict(tmp_path, picklock):
     assert ran.status == 64 and f"{made}: " in ran.err and "called exit" in ran.err and ran.out == "", ran
 
 
-@pytest.mark.parametrize("leaves", ["_exit(0)", "_Exit(0)", "quick_exit(0)"])
+@pytest.mark.parametrize("leaves", ["_exit(0)", "quick_exit(0)", "pthread_exit(0)", 'execl("/bin/true", "true", (char *)0)', "syscall(231, 0)"])
 def test_what_could_end_the_program_unseen_is_refused(tmp_path, leaves):
     """Its status would be that of a run in which all holds. In a step, and in what runs while it is loaded."""
-    head = "#include <stdlib.h>\n#include <unistd.h>\n"
+    head = "#include <pthread.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
     for text in (mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", leaves + ";"),
                  f"__attribute__((constructor)) static void leave(void) {{ {leaves}; }}\n" + mine()):
         made = build(tmp_path, head + text)
         for words in (["run", "--on", "sim", SCENARIO], ["explore", "--fault", "none"]):
             ran = run(*words, "--scheme", made)
-            assert ran.status == 64 and f"{made}: calls '{leaves[:-3]}'" in ran.err and ran.out == "", ran
+            assert ran.status == 64 and f"{made}: calls '{leaves.split('(')[0]}'" in ran.err and ran.out == "", ran
+
+
+def test_a_search_that_never_came_back_is_not_safe(tmp_path):
+    """A step can end its thread by a name that its file does not show."""
+    ends = '((void (*)(void *))dlsym(RTLD_DEFAULT, "pthread_exit"))(NULL);'
+    made = build(tmp_path, "#define _GNU_SOURCE\n#include <dlfcn.h>\n" + mine().replace("out_compare_and_delete(out, SERVER_ONE, lease);", ends))
+    ran = run("explore", "--fault", "none,stall", "--scheme", made)
+    assert ran.status == 64 and "ended the thread that searched it" in ran.err and "safe" not in ran.out, ran
 
 
 DEEPER = "static int deeper(int depth) { volatile char room[4096]; room[0] = (char)depth; return deeper(depth + 1) + room[0]; }\n"

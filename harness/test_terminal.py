@@ -17,6 +17,8 @@ COMMANDS = {
     "run": ["run", "--on", "sim", *SCENARIOS],
     "explore": ["explore", "--scheme", "set-nx-ex-del,redlock", "--clients", "2", "--rounds", "1", "--fault", "none,slow-work,lose-reply", "--witness"],
     "stress": ["stress", "--duration", "200ms", "--clients", "6", "--locks", "1"],
+    "frontier": ["explore", "--frontier", "--scheme", "set-nx-ex-del,set-nx-px-cad", "--fault", "stall,lose-reply,crash,resend,evict"],
+    "random": ["explore", "--scheme", "set-nx-ex-del,setnx-del", "--search", "random", "--fault", "none,stall,crash,resend", "--runs", "100"],
     "list": ["list"],
     "worker": ["run", "--worker", f"/usr/bin/python3 {ROOT}/sim/worker/examples/naive_lock.py", *SCENARIOS],  # with rows of which nothing is expected
 }

@@ -42,17 +42,28 @@ static void remove_part(const char *folder, const char *part)
     free(path);
 }
 
+/* Nobody replays from there. */
+static void drop_schedules(const char *folder, const struct results *results)
+{
+    for (int i = 0; i < results->rows_count; i++)
+        for (int p = 0; p < results->rows[i].properties_count; p++) {
+            struct result_property *property = &results->rows[i].properties[p];
+            if (property->schedule)
+                remove_part(folder, property->schedule);
+            free(property->schedule);
+            property->schedule = NULL;
+        }
+    remove_part(folder, "schedules");
+}
+
 static void drop_scratch(const char *folder, const struct results *results)
 {
     for (int i = 0; i < results->rows_count; i++)
         for (int p = 0; p < results->rows[i].properties_count; p++) {
             const struct result_property *property = &results->rows[i].properties[p];
-            if (property->schedule)
-                remove_part(folder, property->schedule);
             if (property->history)
                 remove_part(folder, property->history);
         }
-    remove_part(folder, "schedules");
     remove_part(folder, "histories");
     remove(folder);
 }
@@ -69,27 +80,32 @@ static struct worker_replays *replays_of(const struct explore_args *args)
     return args->asking ? args->asking->replays : NULL;
 }
 
-/* The results are written by now: that the witnesses get files here stands in no report. */
-static enum fail show_witnesses(const struct cells *cells, struct results *results,
-                                const struct explore_args *args, struct failure *failure)
+/* Behind all other reports, none of which tells of files that go again: the page, or NULL, and the
+ * witnesses, where they are printed. */
+static enum fail draw_from_scratch(const struct cells *cells, struct results *results,
+                                   const struct explore_args *args, const char *page,
+                                   bool is_printed, struct failure *failure)
 {
-    const char *folder = args->output.folder;
+    const struct output output = {.files = {[FORMAT_HTML] = page}};
     char *scratch = NULL;
-    if (folder)
-        return explore_print_witnesses(results, folder, failure);
     if (make_scratch(&scratch, failure))
         return failure->code;
     enum fail fail =
         explore_witness_write(cells, results, program_of(args), replays_of(args), scratch, failure);
-    if (!fail)
+    if (!fail && is_printed)
         fail = explore_print_witnesses(results, scratch, failure);
+    drop_schedules(scratch, results);
+    results->scratch = scratch;
+    if (!fail)
+        fail = output_write_files(&output, results, scratch, failure);
+    results->scratch = NULL;
     drop_scratch(scratch, results);
     free(scratch);
     return fail;
 }
 
-static enum fail show(const struct cells *cells, struct results *results,
-                      const struct explore_args *args, bool is_written, struct failure *failure)
+static void show(const struct cells *cells, struct results *results,
+                 const struct explore_args *args, bool is_written)
 {
     const char *folder = args->output.folder;
     char *interrupted = args->minimal ? view_interrupted_words(results) : NULL;
@@ -104,7 +120,6 @@ static enum fail show(const struct cells *cells, struct results *results,
         report_terminal(stdout, results, output_has_colours());
     if (folder && is_written)
         output_print_place("report: ", folder);
-    return args->witness && is_written ? show_witnesses(cells, results, args, failure) : FAIL_NONE;
 }
 
 /* A witness that does not replay is a defect of picklock; what was not finished is unknown. */
@@ -134,20 +149,25 @@ static enum fail report(const struct cells *cells, struct results *results,
                         const struct explore_args *args, struct failure *failure)
 {
     struct output output = args->output;
+    const bool has_stdout = !output_takes_stdout(&output), is_printed = args->witness && has_stdout;
+    const char *page = output.folder ? NULL : output.files[FORMAT_HTML];
     enum fail fail = FAIL_NONE;
+    if (page)
+        output.files[FORMAT_HTML] = NULL;
     if (output.folder)
         fail = explore_witness_write(cells, results, program_of(args), replays_of(args),
                                      output.folder, failure);
     if (!fail)
         fail = output_write(&output, results, failure);
     /* What was found is told even where it cannot be kept. */
-    if (output_takes_stdout(&output))
+    if (has_stdout)
+        show(cells, results, args, !fail);
+    if (fail)
         return fail;
-    struct failure also;
-    enum fail shown = show(cells, results, args, !fail, &also);
-    if (shown && !fail)
-        *failure = also;
-    return fail ? fail : shown;
+    if (output.folder)
+        return is_printed ? explore_print_witnesses(results, output.folder, failure) : FAIL_NONE;
+    return page || is_printed ? draw_from_scratch(cells, results, args, page, is_printed, failure)
+                              : FAIL_NONE;
 }
 
 /* What was found without a server is reported even when the one to confirm it on is not there. */

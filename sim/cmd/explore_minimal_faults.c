@@ -7,6 +7,7 @@
 #include "report/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,28 +121,46 @@ static void print_unknown(FILE *out, const struct minimal_faults *minimal, enum 
             explore_end_words(cell->outcome.end));
 }
 
+/* "mutual-exclusion: stall (late-grant, 9 steps)"; to be freed. */
+static char *judged_words(const struct minimal_faults *minimal, enum property property)
+{
+    char *words;
+    size_t size;
+    FILE *out = open_memstream(&words, &size);
+    if (!out)
+        return memory_text("");
+    const enum minimal_faults_word word = minimal_faults_judge(minimal, property);
+    fprintf(out, "%s: ", property_name(property));
+    if (word == MINIMAL_BROKEN)
+        print_broken(out, minimal, property);
+    if (word == MINIMAL_HOLDS)
+        print_holds(out, minimal);
+    print_unknown(out, minimal, property);
+    fclose(out);
+    return words;
+}
+
+/* A file has each in one line, however long that is. */
 static void print_minimal(FILE *out, const struct minimal_faults *minimal)
 {
+    const int columns = text_columns(out) ? text_room(out) : INT_MAX;
     const struct explore_options *options = &minimal->start.options;
     uint64_t states = 0;
     for (int i = 0; i < minimal->count; i++)
         states += minimal->rows[i].outcome.states;
-    text_format(out, TEXT_PLAIN,
-                "%s: clients %d, rounds %d, servers %d; %d sets of faults, %" PRId64 " states\n",
-                options->scheme->name, options->clients, options->rounds, options->servers,
-                minimal->count, (int64_t)states);
+    char *head = memory_format("%s: clients %d, rounds %d, servers %d; %d sets of faults, %" PRId64
+                               " states",
+                               options->scheme->name, options->clients, options->rounds,
+                               options->servers, minimal->count, (int64_t)states);
+    text_print_wrapped(out, head, 0, columns);
+    free(head);
     for (int p = 0; p < PROPERTY_COUNT; p++) {
         enum property property = (enum property)p;
         if (!minimal_faults_asks(minimal, property))
             continue;
-        fprintf(out, "  %s: ", property_name(property));
-        enum minimal_faults_word word = minimal_faults_judge(minimal, property);
-        if (word == MINIMAL_BROKEN)
-            print_broken(out, minimal, property);
-        if (word == MINIMAL_HOLDS)
-            print_holds(out, minimal);
-        print_unknown(out, minimal, property);
-        fputc('\n', out);
+        char *words = judged_words(minimal, property);
+        text_print_wrapped(out, words, 2, columns);
+        free(words);
     }
 }
 

@@ -48,11 +48,14 @@ static enum fail print_timelines(const struct results *results,
 
 static void print_diff(const struct diff *diff)
 {
-    text_format(stdout, TEXT_PLAIN, "Compared with %s: %d run%s or cell%s", diff->name,
-                diff->compared, units_plural(diff->compared), units_plural(diff->compared));
-    printf("%s\n", diff->compared == 0 ? ": they share none, so nothing new or gone is known"
-                   : diff->count       ? ""
-                                       : ", all the same");
+    char *head =
+        memory_format("Compared with %s: %d run%s or cell%s%s", diff->name, diff->compared,
+                      units_plural(diff->compared), units_plural(diff->compared),
+                      diff->compared == 0 ? ": they share none, so nothing new or gone is known"
+                      : diff->count       ? ""
+                                          : ", all the same");
+    text_print_wrapped(stdout, head, 0, text_room(stdout));
+    free(head);
     for (int i = 0; i < diff->count; i++) {
         const struct diff_change *change = &diff->changes[i];
         if (i == 0 || change->kind != diff->changes[i - 1].kind)

@@ -178,7 +178,8 @@ static void put_again(const struct page *page, const struct result_row *row,
     char *replay = row->search ? view_replay_command(row, property, page->run_folder) : NULL;
     char *command = view_command(page->view->results, row);
     const char *schedule = row->search ? property->schedule : row->schedule;
-    const char *history = result_history(row, property);
+    const bool goes = page->view->results->scratch != NULL;
+    const char *history = goes ? NULL : result_history(row, property);
     html_put(page, "<dl class=\"again\">\n");
     put_command(page, "Replay it", replay);
     put_command(page, row->search ? "Search again" : "Run it again", command);

@@ -9,7 +9,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { STATES_COLUMNS = 50 }; /* of a cell, behind its words */
+/* Of a cell, behind its words; of a random search there is more to say. */
+enum { STATES_COLUMNS = 50, RANDOM_COLUMNS = 86 };
 
 /* What --confirm found for all the witnesses of a cell; nothing where there is none, or nobody
  * asked. */
@@ -33,39 +34,47 @@ static void print_confirmed(const struct terminal *terminal, const struct result
 }
 
 /* A rate over 1000 runs is told of a search that has made some thousands. */
-static void print_runs(FILE *out, const struct search_figures *search)
+static void print_runs(FILE *out, const struct search_figures *search, bool fits)
 {
     enum { RUNS_FEW = 2000 };
-    fprintf(out, "%6" PRId64 " runs ", search->runs);
+    fprintf(out, "%6" PRId64 " runs%s", search->runs, fits ? " " : "\n    ");
     if (search->runs < RUNS_FEW)
         fprintf(out, "%7.2f new states a run at the end", (double)search->new_per_1000 / 1000);
     else
         fprintf(out, "%7" PRId64 " new states in 1000 runs at the end", search->new_per_1000);
 }
 
+/* Behind the verdict, or in lines below. */
+static void print_figures(const struct terminal *terminal, const struct search_figures *search,
+                          bool fits)
+{
+    fprintf(terminal->out, "%s %9" PRId64 " states ", fits ? "" : "   ", search->states);
+    if (search_is_random(search))
+        print_runs(terminal->out, search, fits);
+    else
+        fprintf(terminal->out, "%10" PRId64 " transitions", search->transitions);
+}
+
 static void print_cell(const struct terminal *terminal, const struct result_row *row,
                        const int *widths)
 {
     const struct search_figures *search = row->search;
-    fputs("  ", terminal->out);
-    terminal_cell(terminal, NULL, row->subject, widths[0] + 2);
     /* A file has a cell in one line, however wide that is. */
     const bool fits = !text_columns(terminal->out) ||
-                      2 + widths[0] + 2 + widths[1] + STATES_COLUMNS <= terminal->columns;
+                      2 + widths[0] + 2 + widths[1] +
+                              (search_is_random(search) ? RANDOM_COLUMNS : STATES_COLUMNS) <=
+                          terminal->columns;
     const char *line = search->words;
-    if (fits || 2 + widths[0] + 2 + text_width(line) <= terminal->columns) {
+    const bool is_beside = fits || 2 + widths[0] + 2 + text_width(line) <= terminal->columns;
+    fputs("  ", terminal->out);
+    terminal_cell(terminal, NULL, row->subject, is_beside ? widths[0] + 2 : 0);
+    if (is_beside)
         terminal_cell(terminal, terminal_colour(row), line, fits ? widths[1] : 0);
-        fputs(fits ? "" : "\n", terminal->out);
-    } else {
+    if (!fits)
         fputc('\n', terminal->out);
+    if (!is_beside)
         text_print_wrapped(terminal->out, line, 4, terminal->columns);
-    }
-    fputs(fits ? "" : "   ", terminal->out);
-    fprintf(terminal->out, " %9" PRId64 " states ", search->states);
-    if (search_is_random(search))
-        print_runs(terminal->out, search);
-    else
-        fprintf(terminal->out, "%10" PRId64 " transitions", search->transitions);
+    print_figures(terminal, search, fits);
     print_confirmed(terminal, row);
     if (*search->tried) {
         char *words = memory_format("then tried: %s", search->tried);

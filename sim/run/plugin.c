@@ -98,7 +98,9 @@ static void *open_object(const char *path)
 static enum fail check_file(const char *path, struct failure *failure)
 {
     /* What exit() does is seen (cmd/foreign_code.h); these leave nobody to see it. */
-    static const char *const leave[] = {"_exit", "_Exit", "quick_exit", NULL};
+    static const char *const leave[] = {
+        "_exit", "_Exit",  "quick_exit", "pthread_exit", "thrd_exit", "execl",   "execle", "execlp",
+        "execv", "execve", "execvp",     "execvpe",      "fexecve",   "syscall", NULL};
     struct object_file object = object_file_open(path);
     const char *leaves;
     enum fail fail = FAIL_NONE;
@@ -107,8 +109,8 @@ static enum fail check_file(const char *path, struct failure *failure)
                            "%s: is cut off: its header describes more than the file has", path);
     else if ((leaves = object_file_takes(&object, leave)))
         fail = failure_set(failure, FAIL_INPUT,
-                           "%s: calls '%s', which would end picklock with a status of its own, "
-                           "and no verdict. A step returns",
+                           "%s: calls '%s', which could end picklock, or a part of it, with "
+                           "no verdict. A step returns",
                            path, leaves);
     object_file_close(&object);
     return fail;

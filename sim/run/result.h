@@ -164,6 +164,8 @@ struct results {
     int notes_count;
     char **missing; /* what is not here and should be: the results are unknown as a whole */
     int missing_count;
+    const char *scratch; /* a folder of histories that goes again when the page is drawn, which
+                            names none of them; borrowed, or NULL */
 };
 
 /* Worst property, as-expected and so on are filled in by runner.c; this frees all that a results

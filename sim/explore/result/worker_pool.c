@@ -106,6 +106,12 @@ enum fail worker_pool_run(struct cell **cells, int count, int jobs, worker_pool_
     }
     free(threads);
     free(pool.tasks);
+    for (int i = 0; i < count && !pool.fail; i++)
+        if (pool.left[i]) /* whoever searched it never came back */
+            pool.fail = failure_set(&pool.failure, FAIL_INPUT,
+                                    "%s ended the thread that searched it under %s: nothing was "
+                                    "concluded. A step returns",
+                                    cells[i]->options.scheme->name, cells[i]->faults);
     free(pool.left);
     if (pool.fail)
         *failure = pool.failure;
