@@ -7,19 +7,45 @@
 
 #include <stdio.h>
 
+struct fresh_grant {
+    bool has_left;                     /* it says of one how much of its lease was left */
+    char unproved[WITNESS_LINE_BYTES]; /* the first that may be late, or of which it is not said */
+};
+
+static void *make(const struct ledger *ledger)
+{
+    (void)ledger;
+    return memory_new(1, sizeof(struct fresh_grant));
+}
+
+/* It may have asked long after its call, and nobody saw when. */
+static void doubt(struct monitor *monitor, const struct ledger_client *client, const char *name)
+{
+    struct fresh_grant *self = monitor->state;
+    if (!self->unproved[0])
+        (void)snprintf(self->unproved, sizeof self->unproved,
+                       "%s called at %s, and was told \"granted\" at %s, when a lease was over: "
+                       "nobody saw when what won the lock was sent, from which it counts",
+                       name, MS(client->call_us), MS(client->held_us));
+}
+
 static void fact(struct monitor *monitor, const struct fact *fact)
 {
     const struct ledger *ledger = monitor->ledger;
-    if (fact->kind != FACT_HOLD || !ledger->clients[fact->client].is_late)
+    const struct ledger_client *client = &ledger->clients[fact->client];
+    if (fact->kind != FACT_HOLD || (!client->is_late && !client->may_be_late))
         return;
     struct finding *finding = &monitor->finding;
-    if (!finding_hit(finding, CAUSE_LATE_GRANT, fact->index))
-        return;
-    const struct ledger_client *client = &ledger->clients[fact->client];
     const char *name = client_name(ledger, fact->client);
-    finding_say(finding, "%s asked for the lock at %s, for %s: its lease ends at %s.", name,
-                MS(client->own_end_us - ledger->lease_us), MS(ledger->lease_us),
-                MS(client->own_end_us));
+    if (client->may_be_late)
+        doubt(monitor, client, name);
+    if (!client->is_late || !finding_hit(finding, CAUSE_LATE_GRANT, fact->index))
+        return;
+    const int64_t lease_us = ledger_lease_us(ledger, fact->client);
+    const int64_t asked_us = client->own_end_us - lease_us;
+    const bool is_seen = asked_us == client->call_us || client->sent_us >= client->call_us;
+    finding_say(finding, "%s asked for the lock %s %s, for %s: its lease ends at %s.", name,
+                is_seen ? "at" : "by", MS(asked_us), MS(lease_us), MS(client->own_end_us));
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, fact->client, s);
         if (grant->index != NO_INDEX)
@@ -35,17 +61,6 @@ static void fact(struct monitor *monitor, const struct fact *fact)
 
 /* Of grants of which nobody was told but over the wire: whether what is answered too late is taken
  * for a lock, only the client knows. */
-struct fresh_grant {
-    bool has_left;                     /* it says of one how much of its lease was left */
-    char unproved[WITNESS_LINE_BYTES]; /* the first that was late, or of which it is not said */
-};
-
-static void *make(const struct ledger *ledger)
-{
-    (void)ledger;
-    return memory_new(1, sizeof(struct fresh_grant));
-}
-
 static void event(struct monitor *monitor, const struct event *event)
 {
     struct fresh_grant *self = monitor->state;

@@ -93,7 +93,7 @@ struct grant {
     struct quote sent;   /* what wrote it */
     int64_t index;       /* of its EXECUTE; NO_INDEX: there is no grant */
     int64_t from_us, time_us;
-    int64_t asked_us;    /* when that left its client; NEVER_US: not known */
+    int64_t asked_us;    /* when that left its client, or not before; NEVER_US: not known */
     int64_t until_us;    /* the owner may count on the key until then */
     int64_t lease_us;    /* so long, from when it was given; NEVER_US: it has no end */
     bool is_tentative;   /* by GETSET: it stands only when the acquire says "granted" */
@@ -188,6 +188,7 @@ struct ledger_client {
     bool has_entered; /* and was told "granted" */
     bool is_holding;  /* it believes so */
     bool is_late;     /* told after its own lease */
+    bool may_be_late; /* so it is, if what won it left early; nobody saw when that was */
     bool is_inferred; /* that it was granted the lock nobody told; the wire shows it */
     int next, prev;
     int64_t held_us, held_index; /* when the hold began; NO_INDEX: it never did */
@@ -205,7 +206,7 @@ struct ledger_client {
     int64_t seen;
     struct swap swap;
     int64_t sent_us;   /* when its last request on the main lane left */
-    int64_t *asked_us; /* one a server: the same of the last one to it */
+    int64_t *asked_us; /* one a server: the same of the last one to it; or not before */
     struct {
         enum repeat how; /* the last command that was repeated */
         struct command command;
