@@ -19,7 +19,8 @@ struct minted {
     int64_t fence;
     int client;
     int64_t time_us;
-    bool is_over; /* what that client had is gone, and no acquire of its own took its place */
+    int64_t over_index; /* what that client had was gone, and no acquire of its own took its place;
+                           NO_INDEX: not yet */
 };
 
 /* The largest number that a server is known to have reached, and when. */
@@ -51,8 +52,9 @@ static void *make(const struct ledger *ledger)
     for (size_t i = 0; i < locks; i++) {
         struct lock_fences *lock = &made->locks[i];
         for (int k = 0; k < RECENT_MAX; k++)
-            lock->recent[k].grant = NO_INDEX;
+            lock->recent[k].grant = lock->recent[k].over_index = NO_INDEX;
         lock->highest.grant = lock->newest.grant = lock->forgot_index = NO_INDEX;
+        lock->highest.over_index = NO_INDEX;
     }
     return made;
 }
@@ -158,12 +160,13 @@ static void disorder(struct monitor *monitor, const struct fact *fact, const str
                 cause_title(cause), one);
 }
 
-/* Was it granted once, and entered again? */
+/* Was it granted once, and entered again, be it that it was lost since? */
 static bool may_be_one(const struct ledger *ledger, const struct minted *one,
                        const struct minted *two)
 {
+    const bool was_over = one->over_index != NO_INDEX && one->over_index <= two->grant;
     return ledger->quorum > 1 ? ledger_may_reenter(ledger, two->client)
-                              : !ledger->head->refuses_holder && !one->is_over && !two->is_over;
+                              : !ledger->head->refuses_holder && !was_over;
 }
 
 static void compare(struct monitor *monitor, const struct fact *fact, const struct minted *one,
@@ -180,6 +183,12 @@ static void compare(struct monitor *monitor, const struct fact *fact, const stru
         disorder(monitor, fact, two, one);
 }
 
+static void note_over(struct minted *minted, const struct grant *grant)
+{
+    if (minted->client == grant->client && minted->over_index == NO_INDEX)
+        minted->over_index = grant->ended_index;
+}
+
 /* What is granted to that client from here on is granted anew. */
 static void ended(struct monitor *monitor, const struct fact *fact)
 {
@@ -190,8 +199,8 @@ static void ended(struct monitor *monitor, const struct fact *fact)
         (grant->ending == ENDING_TAKEN && grant->by.client == grant->client))
         return;
     for (int i = 0; i < RECENT_MAX; i++)
-        lock->recent[i].is_over |= lock->recent[i].client == grant->client;
-    lock->highest.is_over |= lock->highest.client == grant->client;
+        note_over(&lock->recent[i], grant);
+    note_over(&lock->highest, grant);
 }
 
 static void fact(struct monitor *monitor, const struct fact *fact)
@@ -209,7 +218,8 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     const struct minted minted = {.grant = is_known ? client->owned_index : client->held_index,
                                   .fence = client->fence,
                                   .client = fact->client,
-                                  .time_us = is_known ? client->owned_us : client->held_us};
+                                  .time_us = is_known ? client->owned_us : client->held_us,
+                                  .over_index = NO_INDEX};
     self->saw_fence = true;
     compare(monitor, fact, &lock->highest, &minted);
     for (int i = 0; i < RECENT_MAX; i++)

@@ -211,6 +211,17 @@ static void take_over(struct ledger *ledger, const struct event *event, int serv
     ledger_tell(ledger, FACT_GRANT, event, client->lock, server, event->client, &key->grant);
 }
 
+/* What it entered again is gone before it was told so. */
+static void note_lost_since(const struct ledger *ledger, struct ledger_client *client, int server)
+{
+    const struct grant *grant = &client->grants[server];
+    if (ledger->quorum > 1 || client->owned_index != NO_INDEX || grant->index == NO_INDEX)
+        return;
+    client->owned_index = grant->index;
+    client->owned_us = grant->time_us;
+    client->disowned_index = grant->ended_index;
+}
+
 void ledger_judge_again(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
@@ -218,6 +229,7 @@ void ledger_judge_again(struct ledger *ledger, const struct event *event)
         return;
     client->has_entered = client->entered;
     for (int s = 0; s < ledger->head->servers; s++) {
+        note_lost_since(ledger, client, s);
         struct ledger_key *key = &ledger->locks[client->lock].keys[s];
         if (!key->is_present || key->grant.ending != ENDING_NONE ||
             key->grant.client != event->client || key->grant.attempt == event->attempt)

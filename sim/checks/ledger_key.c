@@ -4,6 +4,7 @@
 #include "checks/ledger_parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static struct context context_of(struct ledger *ledger, const struct execution *execution)
 {
@@ -31,24 +32,30 @@ static void touched(struct context *context)
                     key->grant.client, &key->grant);
 }
 
-/* An acquire that finds its client's own key, of an attempt before, and gives it a lease anew: it
- * is this attempt's from then on, if it is told "granted" (ledger_again.c). */
+/* An acquire that finds its client's own key, of an attempt before, and gives it a lease anew; or
+ * enters it as it is, where its client holds it, or it has no end. It is this attempt's from then
+ * on, if it is told "granted" (ledger_again.c). */
 static void retaken(const struct context *context)
 {
     const struct event *event = context->event;
     const struct ledger_client *client = &context->ledger->clients[event->client];
+    const struct ledger_key *key = context->key;
+    const bool is_as_it_is = context->effect.did == DID_READ;
     struct grant *again = &context->key->again;
-    if (event->op != OP_ACQUIRE || context->key->grant.client != event->client ||
-        client->attempt != event->attempt)
+    if (event->op != OP_ACQUIRE || !key->is_present || key->grant.ending != ENDING_NONE ||
+        key->grant.client != event->client || key->grant.attempt == event->attempt ||
+        client->attempt != event->attempt ||
+        (is_as_it_is && key->expire_us != NEVER_US && key->grant.attempt > client->reentered))
         return;
-    *again = (struct grant){.client = event->client,
-                            .attempt = event->attempt,
-                            .index = event->index,
-                            .from_us = event->from_us,
-                            .time_us = event->time_us,
-                            .asked_us = client->asked_us[event->server],
-                            .until_us = ledger_counts_until_us(context),
-                            .lease_us = ledger_given_us(context)};
+    *again = (struct grant){
+        .client = event->client,
+        .attempt = event->attempt,
+        .index = event->index,
+        .from_us = event->from_us,
+        .time_us = event->time_us,
+        .asked_us = client->asked_us[event->server],
+        .until_us = is_as_it_is ? key->grant.until_us : ledger_counts_until_us(context),
+        .lease_us = is_as_it_is ? key->grant.lease_us : ledger_given_us(context)};
     ledger_quote(&again->sent, event);
 }
 
@@ -174,8 +181,10 @@ static void changed(struct context *context)
     const struct key_effect *effect = &context->effect;
     struct ledger_key *key = context->key;
     switch (effect->did) {
-    case DID_NOTHING:
     case DID_READ:
+        retaken(context);
+        break;
+    case DID_NOTHING:
     case DID_REFUSED:
     case DID_FAILED:
     case DID_APPENDED:
@@ -400,8 +409,22 @@ static void see(struct context *context)
     client->seen = effect->old_value;
 }
 
+/* Is it what made that lock, or entered it last, once more: by a copy, or when its client was told?
+ */
+static bool is_repeated(const struct context *context, const struct grant *grant)
+{
+    const struct event *event = context->event;
+    const struct ledger_client *client = &context->ledger->clients[event->client];
+    struct quote sent;
+    ledger_quote(&sent, event);
+    return client->attempt == event->attempt && grant->index != event->index &&
+           strcmp(sent.name, grant->sent.name) == 0 && strcmp(sent.text, grant->sent.text) == 0 &&
+           (client->acquired == RESULT_GRANTED || ledger_change(context).repeat != REPEAT_NONE);
+}
+
 /* An acquire may enter what its client has by another attempt: then one release is not the last. Of
- * one in time its answer says whether its client knows of that (ledger_again.c). */
+ * one in time its answer says whether its client knows of that (ledger_again.c); nobody hears of
+ * what a copy enters. */
 static void entered(const struct context *context)
 {
     const struct event *event = context->event;
@@ -409,10 +432,11 @@ static void entered(const struct context *context)
     struct ledger_client *client = &context->ledger->clients[event->client];
     const bool is_it = change_is_any(&context->effect) || context->effect.did == DID_READ;
     if (event->op != OP_ACQUIRE || !event->opaque || !context->key->is_present ||
-        grant->ending != ENDING_NONE || grant->client != event->client ||
-        grant->attempt == event->attempt || !is_it)
+        grant->ending != ENDING_NONE || grant->client != event->client || !is_it)
         return;
-    if (client->attempt == event->attempt)
+    if (grant->attempt == event->attempt)
+        grant->is_entered |= is_repeated(context, grant);
+    else if (client->attempt == event->attempt)
         client->entered |= 1u << event->server;
     else
         grant->is_entered = true;

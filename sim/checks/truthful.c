@@ -233,12 +233,14 @@ static void judge_extended(struct monitor *monitor, const struct event *event)
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
-/* Had it nothing to release? It had been told so in that attempt; or was not answered, never had
- * it, and found another client's lock. Of who was granted it, and told nothing since, "released"
- * proves nothing: who just deletes says so when its lease is over, too. */
+/* Had it nothing to release? It had been told so in that attempt (by "released" not, where it had
+ * entered the lock again); or was not answered, never had it, and found another client's lock. Of
+ * who was granted it, and told nothing since, "released" proves nothing: who just deletes says so
+ * when its lease is over, too. */
 static bool had_nothing(const struct ledger_client *client)
 {
-    return (client->had_none.told != RESULT_NONE && !client->has_entered) ||
+    const enum result told = client->had_none.told;
+    return (told != RESULT_NONE && !(told == RESULT_RELEASED && client->has_entered)) ||
            (client->acquired != RESULT_GRANTED && client->owned_index == NO_INDEX &&
             client->release_met);
 }
