@@ -77,15 +77,17 @@ static const struct grant *grant_of(const struct ledger *ledger, int client, int
                       : ledger_grant(ledger, client, server);
 }
 
-/* Had that server granted it the lock before it was told? NO_INDEX: no. */
+/* Had that server granted it the lock before it was told, or has it renewed what it has? NO_INDEX:
+ * no. */
 static int64_t vote_index(const struct ledger *ledger, int client, int server)
 {
     const int64_t told = ledger->clients[client].held_index;
-    const int64_t first = grant_of(ledger, client, server, 0)->index;
-    const int64_t last = grant_of(ledger, client, server, 1)->index;
-    if (first != NO_INDEX && first < told)
-        return first;
-    return last < told ? last : NO_INDEX;
+    for (int i = 0; i < GRANTS_EACH; i++) {
+        const struct grant *grant = grant_of(ledger, client, server, i);
+        if (grant->index != NO_INDEX && (grant->index < told || grant->is_renewed))
+            return grant->index;
+    }
+    return NO_INDEX;
 }
 
 int pair_votes(const struct ledger *ledger, int client)

@@ -102,6 +102,9 @@ struct grant {
     struct change touch; /* the last one who did */
     bool is_entered;     /* a late acquire of its client's found it, and did something with it */
     int entries;         /* acquires that did, and were told "granted", more than releases since */
+    bool is_behind;      /* its client had been told "granted": of a late request, or a copy */
+    bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
+                            written over what it had */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */

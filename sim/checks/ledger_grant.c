@@ -8,6 +8,13 @@ enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
 
 /* --- grants end --- */
 
+/* What comes behind the answer is not what its client holds by: that had ended in its own way. */
+static bool is_beside_the_point(const struct ledger_client *client, const struct grant *grant,
+                                int server)
+{
+    return grant->is_behind && client->grants[server].index != NO_INDEX;
+}
+
 void ledger_end(struct ledger *ledger, const struct event *event, int lock, int server,
                 enum ending ending, int64_t time_us)
 {
@@ -25,7 +32,8 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
     struct ledger_client *client =
         grant->client == NOBODY ? NULL : ledger_record(ledger, grant->client, grant->attempt, lock);
     if (client) {
-        client->grants[server] = *grant;
+        if (!is_beside_the_point(client, grant, server))
+            client->grants[server] = *grant;
         if (client->owned-- == ledger->quorum)
             client->disowned_index = grant->ended_index;
     }
@@ -209,6 +217,18 @@ void ledger_had_again(struct context *context)
         context->lock->quiet_us = event->time_us;
 }
 
+/* Its client has been told of an earlier one. If it was written over that, it takes its place. */
+static void note_behind(const struct ledger *ledger, const struct event *event, struct grant *grant)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct grant *before = &client->grants[event->server];
+    const bool is_behind = event->op == OP_ACQUIRE && client->attempt == event->attempt &&
+                           client->lock == event->lock && client->acquired == RESULT_GRANTED;
+    grant->is_renewed = is_behind && before->index != NO_INDEX && before->ending == ENDING_TAKEN &&
+                        before->by.index == event->index;
+    grant->is_behind = is_behind && !grant->is_renewed;
+}
+
 static int64_t asked_us(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -232,6 +252,7 @@ void ledger_grant_begin(struct context *context, bool is_tentative)
                                 .until_us = ledger_counts_until_us(context),
                                 .lease_us = ledger_given_us(context),
                                 .is_tentative = is_tentative};
+    note_behind(ledger, event, &key->grant);
     ledger_quote(&key->grant.sent, event);
     if (ledger->has_stamps)
         ledger_stamp_times(context, &key->grant.until_us, &key->latest_us);

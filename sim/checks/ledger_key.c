@@ -80,6 +80,10 @@ static void extended(struct context *context)
     grant->until_us = ledger_counts_until_us(context);
     grant->lease_us = ledger_given_us(context);
     grant->is_touched = false;
+    if (event->op == OP_EXTEND && grant->is_behind && client->is_holding) {
+        grant->is_behind = false;
+        grant->is_renewed = true;
+    }
     if (!grant->is_kept_idly)
         ledger_had_again(context);
     const bool is_sent = ledger->has_sends || !is_asked; /* else: not before the call */
