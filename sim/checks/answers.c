@@ -115,15 +115,16 @@ static void former_called(struct answers_engine *engine, struct asker *asker,
 }
 
 /* Of a second release, or of a renewal of what it may have released, or may not have, nothing
- * follows. */
+ * follows; nor of either, where the attempt was refused too late. */
 static void more_called(struct answers_engine *engine, struct asker *asker,
                         const struct event *event)
 {
     const bool is_former = engine->rules.releases_former && may_keep(engine, event->client);
+    const bool was_too_late = asker->acquire == ASKED_TOO_LATE;
     const bool is_plain =
-        asker->release == ASKED_NONE &&
+        asker->release == ASKED_NONE && !was_too_late &&
         (!is_former || (event->op == OP_EXTEND && keeps_by_last(engine, event->client)));
-    engine->room.is_lenient |= is_former || !is_plain;
+    engine->room.is_lenient |= is_former || !(is_plain || was_too_late);
     standing_ask_more(&engine->locks[asker->lock], event->client);
     if (event->op == OP_EXTEND) {
         asker->is_renewing = is_plain;
@@ -173,6 +174,14 @@ static bool is_late(const struct answers_engine *engine, int64_t call_us)
     return engine->rules.lease_us && engine->room.now_us - call_us >= engine->rules.lease_us;
 }
 
+/* It may have had the lock, and given it back: of its own release nothing follows. */
+static enum answers refused_too_late(struct answers_engine *engine, int client)
+{
+    struct asker *asker = &engine->askers[client];
+    asker->is_release_excused |= asker->release == ASKED_OPEN;
+    return standing_too_late(&engine->locks[asker->lock], client);
+}
+
 static enum answers acquire_returned(struct answers_engine *engine, const struct event *event)
 {
     struct asker *asker = &engine->askers[event->client];
@@ -182,11 +191,6 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
     switch (result_outcome(event->result)) {
     case OUTCOME_INFO:
         asker->acquire = ASKED_UNANSWERED;
-        /* What it was granted by then its library gives back, before it returns or behind that. */
-        if (event->result == RESULT_CANCELLED && asker->release == ASKED_NONE) {
-            asker->release = ASKED_UNANSWERED;
-            asker->release_us = asker->acquire_us;
-        }
         return ANSWERS_FIT;
     case OUTCOME_OK:
         if (asker->is_excused || is_late(engine, asker->acquire_us)) {
@@ -202,6 +206,8 @@ static enum answers acquire_returned(struct answers_engine *engine, const struct
         lock->granted = event->client;
         return standing_granted(lock, event->client, asker->may_reenter);
     default:
+        if (event->result == RESULT_REFUSED && is_late(engine, asker->called_us))
+            return refused_too_late(engine, event->client);
         asker->was_refused = true;
         return standing_refused(lock, event->client,
                                 event->result != RESULT_REFUSED || engine->rules.ignores_misses);

@@ -9,7 +9,7 @@
 /* A lease may end early by what clocks disagree. */
 static struct answers_engine *engine_for(const struct ledger *ledger, int64_t least_us)
 {
-    struct answers_rules rules = {.ignores_misses = ledger->quorum > 1,
+    struct answers_rules rules = {.ignores_misses = ledger->quorum > 1 || ledger->has_leases,
                                   .doubts_late_releases = true,
                                   .releases_former = true,
                                   .may_be_reentered = !ledger->head->refuses_holder,
@@ -143,11 +143,13 @@ bool box_is_without(const struct black_box *box, const struct event *event)
            event->op != OP_ACQUIRE;
 }
 
-/* An answer says that the attempt neither has the lock nor will come to have it. */
+/* An answer says that the attempt neither has the lock nor will come to have it. Whoever is refused
+ * a lease or more after the call may have had it. */
 static void attempt_ends(struct black_box *box, const struct event *event)
 {
     struct box_lock *lock = &box->locks[box->ledger->clients[event->client].lock];
-    if (!box->clients[event->client].is_open)
+    if (!box->clients[event->client].is_open ||
+        (event->result == RESULT_REFUSED && !box_is_certain(box, event->client, event->time_us)))
         return;
     box->clients[event->client].is_open = false;
     lock->open--;

@@ -52,12 +52,6 @@ static void refused(struct black_box *box, const struct event *event, bool contr
     }
 }
 
-/* Its own lease was over when it was told so: a grant that comes too late must be refused. */
-static bool may_be_too_late(const struct black_box *box, const struct event *event)
-{
-    return event->result == RESULT_REFUSED && !box_is_certain(box, event->client, event->time_us);
-}
-
 static void not_mine(struct black_box *box, const struct event *event, bool contradicts)
 {
     const struct ledger *ledger = box->ledger;
@@ -152,9 +146,8 @@ static void fenced(struct black_box *box, const struct event *event)
 
 void box_answered(struct black_box *box, const struct event *event)
 {
-    const bool contradicts = box->answers &&
-                             answers_event(box->answers, event) == ANSWERS_CONTRADICT &&
-                             !may_be_too_late(box, event);
+    const bool contradicts =
+        box->answers && answers_event(box->answers, event) == ANSWERS_CONTRADICT;
     if (contradicts && !box_is_without(box, event))
         box->contradictions |=
             event->result == RESULT_GRANTED ? CONTRADICTS_GRANT : CONTRADICTS_OTHER;

@@ -7,18 +7,24 @@
 #include <string.h>
 
 enum { USED_MAX = 12, WAYS_MAX = 512 };
-enum { NOBODY_KNOWN = -1 }; /* has locked it: none, or one that was not told, or either of two */
+enum {
+    NOBODY_KNOWN = -1, /* has locked it: none, or one that was not told, or either of two */
+    LEFT = -2,         /* one whose acquire is left without an answer */
+};
 
 /* One way in which all answers so far can be explained. */
 struct mutex_way {
     bool is_locked;
     int by;             /* the client that has locked it, or NOBODY_KNOWN */
+    int untold;         /* locked: who may give it back at any time, since it was not told of it: a
+                           client, LEFT, or NOBODY_KNOWN */
     int64_t changed_us; /* since when it is so, at the latest */
     int64_t acquires;   /* left without an answer, that can have their effect yet */
     int64_t releases;
     int used_count;
-    int used[USED_MAX]; /* clients whose operation has had its effect, and is not answered; sorted
-                         */
+    struct mutex_used {
+        int client, is_back; /* it has given back what it got */
+    } used[USED_MAX]; /* whose operation has had its effect, and is not answered; by client */
 };
 
 struct mutex_ways {
@@ -60,6 +66,7 @@ static bool is_as_good(const struct mutex_way *one, const struct mutex_way *othe
 {
     return one->is_locked == other->is_locked &&
            (one->by == other->by || one->by == NOBODY_KNOWN) &&
+           (one->untold == other->untold || one->untold == LEFT) &&
            one->changed_us >= other->changed_us && one->acquires >= other->acquires &&
            one->releases >= other->releases && one->used_count == other->used_count &&
            !memcmp(one->used, other->used, (size_t)one->used_count * sizeof *one->used);
@@ -87,7 +94,7 @@ static void add(struct mutex_ways *ways, const struct mutex_way *way)
 static int place_of(const struct mutex_way *way, int client)
 {
     int at = 0;
-    while (at < way->used_count && way->used[at] < client)
+    while (at < way->used_count && way->used[at].client < client)
         at++;
     return at;
 }
@@ -95,7 +102,7 @@ static int place_of(const struct mutex_way *way, int client)
 static bool is_used(const struct mutex_way *way, int client)
 {
     const int at = place_of(way, client);
-    return at < way->used_count && way->used[at] == client;
+    return at < way->used_count && way->used[at].client == client;
 }
 
 /* False: there is no room for it. */
@@ -105,14 +112,17 @@ static bool use(struct mutex_way *way, int client)
     if (way->used_count == USED_MAX)
         return false;
     memmove(&way->used[at + 1], &way->used[at], (size_t)(way->used_count - at) * sizeof *way->used);
-    way->used[at] = client;
+    way->used[at] = (struct mutex_used){.client = client};
     way->used_count++;
     return true;
 }
 
-static void answer(struct mutex_way *way, int client)
+/* otherwise: who may give it back, where that client may. */
+static void answer(struct mutex_way *way, int client, int otherwise)
 {
     const int at = place_of(way, client);
+    if (way->untold == client)
+        way->untold = otherwise;
     way->used_count--;
     memmove(&way->used[at], &way->used[at + 1], (size_t)(way->used_count - at) * sizeof *way->used);
 }
@@ -126,51 +136,81 @@ static void turn(const struct mutex_answers *mutex, struct mutex_way *way, int c
                           way->changed_us < mutex->askers[client].called_us;
     way->is_locked = !way->is_locked;
     way->by = is_known ? client : NOBODY_KNOWN;
+    way->untold = NOBODY_KNOWN;
     way->changed_us = mutex->now_us;
 }
 
-/* To the ways that are reached: those in which, by now, it is locked, or free, after that one. Who
- * is answered has not done it himself. */
-static void reach(struct mutex_answers *mutex, const struct mutex_lock *lock,
-                  const struct mutex_way *way, bool is_locked, int but)
+/* Who has locked it and was not told has given it back, by now. */
+static void give_back(const struct mutex_answers *mutex, struct mutex_way *way)
 {
+    if (way->untold != LEFT)
+        way->used[place_of(way, way->untold)].is_back = true;
+    turn(mutex, way, NOBODY_KNOWN);
+}
+
+/* To the ways that are reached: those in which somebody has turned it, by now. Who is answered has
+ * not done it himself. */
+static void reach_turned(struct mutex_answers *mutex, const struct mutex_lock *lock,
+                         const struct mutex_way *way, int but)
+{
+    const bool is_locked = !way->is_locked;
     const enum operation wanted = is_locked ? OP_ACQUIRE : OP_RELEASE;
-    mutex->reached.count = 0;
-    if (way->is_locked == is_locked) {
-        add(&mutex->reached, way);
-        return;
-    }
     for (int i = 0; i < lock->present_count; i++) {
         const int client = lock->present[i];
         struct mutex_way made = *way;
         if (client == but || mutex->askers[client].op != wanted || is_used(way, client))
             continue;
         turn(mutex, &made, client);
+        made.untold = is_locked ? client : NOBODY_KNOWN;
         if (use(&made, client))
             add(&mutex->reached, &made);
         else
             mutex->reached.is_full = true;
     }
     struct mutex_way made = *way;
+    if (way->untold != NOBODY_KNOWN) {
+        give_back(mutex, &made);
+        add(&mutex->reached, &made);
+        made = *way;
+    }
     int64_t *left = is_locked ? &made.acquires : &made.releases;
     if (*left > 0) {
         --*left;
         turn(mutex, &made, NOBODY_KNOWN);
+        made.untold = is_locked ? LEFT : NOBODY_KNOWN;
         add(&mutex->reached, &made);
     }
 }
 
-/* It took effect: where the lock was as it must be, the other way round. */
+/* Those in which, by now, it is locked, or free, after that one. */
+static void reach(struct mutex_answers *mutex, const struct mutex_lock *lock,
+                  const struct mutex_way *way, bool is_locked, int but)
+{
+    mutex->reached.count = 0;
+    if (way->is_locked == is_locked)
+        add(&mutex->reached, way);
+    else
+        reach_turned(mutex, lock, way, but);
+}
+
+/* It took effect: where the lock was as it must be, the other way round. A release: or what it was
+ * locked by was given back, and it is another one's that was released. */
 static void take_effect(struct mutex_answers *mutex, const struct mutex_lock *lock,
                         const struct mutex_way *way, int client)
 {
     struct mutex_way made = *way;
     if (is_used(way, client)) {
-        answer(&made, client);
-        add(&mutex->next, &made);
+        const bool is_back = way->used[place_of(way, client)].is_back;
+        answer(&made, client, NOBODY_KNOWN);
+        if (!is_back)
+            add(&mutex->next, &made);
         return;
     }
     reach(mutex, lock, way, mutex->askers[client].op == OP_RELEASE, client);
+    if (mutex->askers[client].op == OP_RELEASE && way->untold != NOBODY_KNOWN) {
+        give_back(mutex, &made);
+        reach_turned(mutex, lock, &made, client);
+    }
     for (int i = 0; i < mutex->reached.count; i++) {
         made = mutex->reached.rows[i];
         turn(mutex, &made, client);
@@ -198,7 +238,7 @@ static void excuse(struct mutex_answers *mutex, const struct mutex_way *way, int
 {
     struct mutex_way made = *way;
     if (is_used(way, client)) {
-        answer(&made, client);
+        answer(&made, client, LEFT);
         add(&mutex->next, &made);
         return;
     }
@@ -214,7 +254,7 @@ static void leave(struct mutex_answers *mutex, const struct mutex_way *way, int 
 {
     struct mutex_way made = *way;
     if (is_used(way, client))
-        answer(&made, client);
+        answer(&made, client, LEFT);
     else
         ++*(mutex->askers[client].op == OP_ACQUIRE ? &made.acquires : &made.releases);
     add(&mutex->next, &made);
@@ -251,6 +291,7 @@ static void start_anew(struct mutex_answers *mutex, struct mutex_lock *lock, boo
         if (i == 0 ? may_be_free : may_be_locked)
             add(&mutex->next, &(struct mutex_way){.is_locked = i,
                                                   .by = NOBODY_KNOWN,
+                                                  .untold = NOBODY_KNOWN,
                                                   .changed_us = mutex->now_us,
                                                   .acquires = lock->acquires,
                                                   .releases = lock->releases});
@@ -368,7 +409,9 @@ struct mutex_answers *mutex_answers_new(int clients, int locks)
     made->locks = memory_new((size_t)locks, sizeof *made->locks);
     made->locks_count = locks;
     for (int i = 0; i < locks; i++)
-        add(&made->locks[i].ways, &(struct mutex_way){.by = NOBODY_KNOWN, .changed_us = INT64_MIN});
+        add(&made->locks[i].ways, &(struct mutex_way){.by = NOBODY_KNOWN,
+                                                      .untold = NOBODY_KNOWN,
+                                                      .changed_us = INT64_MIN});
     return made;
 }
 

@@ -14,6 +14,7 @@ enum { FREE = 0, NEVER = 63, SLOT_BITS = 18, SLOTS = 1 << SLOT_BITS, STATES_MAX 
 struct tried {
     enum operation op;
     int call, answer; /* events; answer -1: none that counts */
+    int refused;      /* the event by which it is executed, or never; -1: none */
     int own;          /* the acquire of the same attempt, of those that are tried; -1: none */
     enum result result;
     bool was_granted; /* the last that its client was told by its call is that it has the lock */
@@ -78,13 +79,15 @@ static bool was_granted(const struct placements *placements, int call)
     return false;
 }
 
-/* A grant, or a renewal, that is told a lease after its call is one without an answer. */
+/* A grant, a renewal or a refusal that is told a lease after its call is one without an answer;
+ * whose acquire is refused so late may have had the lock, but has it executed by then. */
 static bool is_late(const struct placements *placements, const struct tried *tried)
 {
     int64_t took =
         placements->events[tried->answer].time_us - placements->events[tried->call].time_us;
     return placements->lease && tried->op != OP_RELEASE && tried->own >= 0 &&
-           result_outcome(tried->result) == OUTCOME_OK && took >= placements->lease;
+           (result_outcome(tried->result) == OUTCOME_OK || tried->result == RESULT_REFUSED) &&
+           took >= placements->lease;
 }
 
 /* The acquire of that event's attempt, of those that are listed; -1: no acquire began it. */
@@ -116,6 +119,13 @@ static void list(struct placements *placements)
                                 .was_granted = was_granted(placements, i)};
         if (tried->answer >= 0)
             tried->result = placements->events[tried->answer].result;
+        tried->refused = -1;
+        if (tried->answer >= 0 && tried->result == RESULT_REFUSED && is_late(placements, tried))
+            tried->refused = tried->answer;
+        /* What such a client says of a release, or a renewal, says nothing either. */
+        if (tried->op != OP_ACQUIRE && tried->own >= 0 &&
+            placements->tried[tried->own].refused >= 0)
+            tried->answer = -1;
         if (tried->answer >= 0 &&
             (result_outcome(tried->result) == OUTCOME_INFO || is_late(placements, tried)))
             tried->answer = -1;
@@ -150,11 +160,11 @@ static int lease_end(const struct placements *placements, int time)
     return placements->lease && ends <= PLACEMENTS_TIME ? ends : NEVER;
 }
 
-/* Is the lock its client's, by any attempt? */
+/* Is the lock its client's, by any attempt but one that was refused? */
 static bool is_clients_own(const struct placements *placements, const struct tried *tried,
                            const struct state *state)
 {
-    return state->owner != FREE &&
+    return state->owner != FREE && placements->tried[state->owner - 1].refused < 0 &&
            placements->events[placements->tried[state->owner - 1].call].client ==
                placements->events[tried->call].client;
 }
@@ -211,11 +221,15 @@ static void execute(struct placements *placements, struct state state, int numbe
     if (takes_effect && tried->op == OP_ACQUIRE && state.owner != FREE) {
         if (state.reentered < number + 1) /* one that was called before may take effect later */
             state.reentered = number + 1;
-        state.ends = lease_end(placements, state.time);
+        if (tried->answer >= 0) /* who asks again and is not answered has what it had */
+            state.ends = lease_end(placements, state.time);
     } else if (takes_effect && tried->op == OP_RELEASE) {
         state.owner = FREE, state.ends = state.reentered = 0;
-    } else if (takes_effect) {
-        state.owner = tried->op == OP_ACQUIRE ? number + 1 : state.owner;
+    } else if (takes_effect && tried->op == OP_ACQUIRE) {
+        state.owner = number + 1;
+        /* Whoever hears no answer, or hears it too late, may give the lock back at any time. */
+        state.ends = tried->answer < 0 ? state.time : lease_end(placements, state.time);
+    } else if (takes_effect && placements->lock != PLACEMENTS_ANYBODYS) {
         state.ends = lease_end(placements, state.time);
     }
     reach(placements, state);
@@ -240,7 +254,8 @@ static void step(struct placements *placements, const struct state *state)
     for (int i = 0; i < placements->operations; i++) {
         const struct tried *tried = &placements->tried[i];
         bool is_called = tried->call < now.passed;
-        bool is_over = tried->answer >= 0 && tried->answer < now.passed;
+        bool is_over = (tried->answer >= 0 && tried->answer < now.passed) ||
+                       (tried->refused >= 0 && tried->refused < now.passed);
         if (is_called && !is_over && !(now.executed >> i & 1) &&
             tried->result != RESULT_UNSUPPORTED && is_answered_so(placements, tried, &now))
             execute(placements, now, i);

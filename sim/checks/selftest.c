@@ -41,7 +41,8 @@ struct drawn_client {
     int attempt, lock;         /* its own; the attempt may be one that no acquire began */
     int last, last_lock;       /* the latest attempt: it may have gone back to one before */
     int granted, granted_lock; /* the attempt that was; 0: none */
-    bool has_asked, is_asking, is_executed;
+    bool is_asking, is_executed;
+    int64_t called;
     enum operation op;
     enum result result;
 };
@@ -112,6 +113,7 @@ static void call(struct selftest_draft *draw, int client)
         draw->now++; /* else either may have been first */
     who->is_asking = true;
     who->is_executed = false;
+    who->called = draw->now;
     draw->calls++;
     put(draw, EVENT_CALL, client, RESULT_NONE);
 }
@@ -156,6 +158,25 @@ static void execute(struct selftest_draft *draw, int client)
         draw->locks[who->lock].ends = draw->now + draw->history->lease;
 }
 
+/* May it give back what it was granted, before it is told? A careful client does, where it hears no
+ * answer in time, and says that it failed, or heard it too late, and refuses. */
+static bool may_tidy(const struct selftest_draft *draw, const struct drawn_client *who, int client)
+{
+    return who->op == OP_ACQUIRE && who->result == RESULT_GRANTED &&
+           draw->locks[who->lock].owner == client &&
+           draw->locks[who->lock].owner_attempt == who->attempt &&
+           draw->locks[who->lock].entered == 0;
+}
+
+static void tidy(struct selftest_draft *draw, int client)
+{
+    struct drawn_client *who = &draw->clients[client];
+    const int64_t lease = draw->history->lease;
+    const bool is_too_late = lease && draw->now - who->called >= lease;
+    draw->locks[who->lock].owner = -1;
+    who->result = is_too_late ? RESULT_REFUSED : RESULT_FAILED;
+}
+
 static void answer(struct selftest_draft *draw, int client)
 {
     struct drawn_client *who = &draw->clients[client];
@@ -190,6 +211,8 @@ static void step(struct selftest_draft *draw)
         } else {
             execute(draw, client);
         }
+    } else if (may_tidy(draw, who, client) && random_below(&draw->random, 6) == 0) {
+        tidy(draw, client);
     } else {
         answer(draw, client);
     }

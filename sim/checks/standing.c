@@ -26,7 +26,6 @@ void standing_close(struct lock_answers *lock)
 {
     free(lock->ways.rows);
     free(lock->left.calls_us);
-    free(lock->left_short.calls_us);
     free(lock->present);
 }
 
@@ -143,13 +142,13 @@ static bool is_former(const struct lock_way *way, int client)
 }
 
 /* Has that changed it? */
-static bool leave_way(struct lock_way *way, const struct asker *asker, int client, bool is_short)
+static bool leave_way(struct lock_way *way, const struct asker *asker, int client)
 {
     bool has_had = way->owner == client || (standing_used(way, client) & USED_ACQUIRE);
     if (way->owner != client && !standing_used(way, client))
         return false;
-    if (asker->acquire != ASKED_GRANTED && has_had)
-        ++*(is_short ? &way->spent_short : &way->spent);
+    if (asker_may_have(asker) && has_had)
+        way->spent++;
     standing_use(way, client, 0);
     if (way->owner != client)
         return true;
@@ -165,18 +164,17 @@ void standing_leave(struct lock_answers *lock, int client)
 {
     const struct asker *asker = &lock->room->askers[client];
     bool may_have = asker_may_have(asker);
-    bool is_short = may_have && asker->release != ASKED_NONE;
     be_gone(lock, client);
-    if (asker->acquire == ASKED_ENDED)
+    if (asker->acquire == ASKED_ENDED || asker->acquire == ASKED_TOO_LATE)
         return;
     if (may_have)
-        insert(is_short ? &lock->left_short : &lock->left, asker->called_us);
+        insert(&lock->left, asker->called_us);
     bool is_changed = false;
     for (int i = 0; i < lock->ways.count; i++)
-        is_changed |= leave_way(&lock->ways.rows[i], asker, client, is_short);
+        is_changed |= leave_way(&lock->ways.rows[i], asker, client);
     if (is_changed)
         tidy(lock);
-    lock->room->is_lenient |= is_short || (may_have && asker->acquire_us > asker->called_us);
+    lock->room->is_lenient |= may_have && asker->acquire_us > asker->called_us;
 }
 
 void standing_may_release(struct lock_answers *lock, int client)
@@ -188,12 +186,7 @@ void standing_may_release(struct lock_answers *lock, int client)
         const int64_t released_us = later(way->from_us, lock->room->now_us);
         if (is_own && released_us < way->ends_us)
             way->ends_us = released_us;
-        way->spent_short += way->spent;
-        way->spent = 0;
     }
-    for (int64_t i = 0; i < lock->left.count; i++)
-        insert(&lock->left_short, lock->left.calls_us[i]);
-    lock->left.count = 0;
     tidy(lock);
 }
 
@@ -231,10 +224,13 @@ enum answers standing_granted(struct lock_answers *lock, int client, bool may_re
         const struct lock_way *way = &lock->ways.rows[i];
         if (way->owner == FORMER && may_reenter)
             reenter(lock, way, client);
-        if (way->owner == client)
-            ways_add(&lock->room->next, way);
-        else if (!standing_used(way, client))
+        struct lock_way made = *way;
+        if (way->owner == client) {
+            standing_tell(lock, &made);
+            ways_add(&lock->room->next, &made);
+        } else if (!standing_used(way, client)) {
             standing_give(lock, way, client);
+        }
     }
     return conclude(lock, owned(lock, client, asker->acquire_us));
 }
@@ -289,6 +285,33 @@ enum answers standing_refused(struct lock_answers *lock, int client, bool is_sil
     return ANSWERS_CONTRADICT; /* and nothing is concluded from it */
 }
 
+enum answers standing_too_late(struct lock_answers *lock, int client)
+{
+    if (!lock->is_lost) {
+        begin(lock);
+        for (int i = 0; i < lock->ways.count; i++) {
+            struct lock_way made = lock->ways.rows[i];
+            if (made.owner != client && !standing_used(&made, client))
+                standing_give(lock, &made, client);
+            standing_use(&made, client, 0);
+            ways_add(&lock->room->next, &made);
+        }
+        struct ways *next = &lock->room->next;
+        for (int i = 0; i < next->count; i++)
+            if (next->rows[i].owner == client) {
+                next->rows[i].owner = FORMER;
+                next->rows[i].former = REFUSED;
+            }
+    }
+    lock->room->askers[client].acquire = ASKED_TOO_LATE;
+    be_gone(lock, client);
+    if (lock->is_lost)
+        return ANSWERS_FIT;
+    const enum answers said = conclude_or_lose(lock);
+    tidy(lock);
+    return said;
+}
+
 /* An effect of the attempt is told; where it need not have the lock, it may have got it before. */
 static void take_back(struct lock_answers *lock, const struct lock_way *way, int client)
 {
@@ -302,7 +325,6 @@ static void take_back(struct lock_answers *lock, const struct lock_way *way, int
                                  .from_us = later(way->from_us, asker->release_us),
                                  .until_us = lock->room->now_us,
                                  .spent = way->spent,
-                                 .spent_short = way->spent_short,
                                  .used_count = way->used_count};
         memcpy(made.used, way->used, sizeof made.used);
         ways_add(&lock->room->next, &made);

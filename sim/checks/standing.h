@@ -7,9 +7,17 @@
 
 #include "checks/answers.h"
 
-enum { FREE = -1, FORMER = -2 }; /* owners that are no client: none; an attempt that is left */
+/* Owners that are no client: none; an attempt that is left, or was refused. */
+enum { FREE = -1, FORMER = -2, REFUSED = -3 };
 
-enum ask_phase { ASKED_NONE, ASKED_OPEN, ASKED_UNANSWERED, ASKED_GRANTED, ASKED_ENDED };
+enum ask_phase {
+    ASKED_NONE,
+    ASKED_OPEN,
+    ASKED_UNANSWERED,
+    ASKED_TOO_LATE, /* told "refused" a lease or more after its call */
+    ASKED_GRANTED,
+    ASKED_ENDED,
+};
 
 /* How often a client may have entered a lock that it was granted for certain. */
 enum keeps {
@@ -36,7 +44,8 @@ struct asker {
                         nothing by one before */
 };
 
-/* Its acquire can have an effect, and nobody has said so. */
+/* Its acquire can have an effect, and nobody has said so. What it has by that it may give back at
+ * any time: a client that hears no answer tidies up, and one that hears it too late must refuse. */
 static inline bool asker_may_have(const struct asker *asker)
 {
     return asker->acquire == ASKED_OPEN || asker->acquire == ASKED_UNANSWERED;
@@ -54,11 +63,13 @@ enum { USED_ACQUIRE = 1, USED_RELEASE = 2, USED_IN_VAIN = 4, USED_MAX = 12, WAYS
 
 struct lock_way {
     int owner;
-    int former;                 /* FORMER: whose attempt it is; FREE: one of the left acquires */
-    int64_t ends_us;            /* not before that the ownership ends by itself */
-    int64_t from_us;            /* when the last thing happened, at the earliest */
-    int64_t until_us;           /* FREE: when it was owned last, at the latest */
-    int64_t spent, spent_short; /* how many of the left acquires have had it; see lock_answers */
+    int former;       /* FORMER: whose attempt it is; FREE: one of the left acquires;
+                         REFUSED: an acquire that was refused too late */
+    int64_t ends_us;  /* not before that the ownership ends by itself */
+    int64_t from_us;  /* when the last thing happened, at the earliest */
+    int64_t until_us; /* FREE: when it was owned last, at the latest */
+    int64_t spent;    /* how many of the left acquires have had it */
+    bool is_untold;   /* its owner was not told, and may give it back since ends_us */
     int used_count;
     struct used {
         int client;
@@ -93,8 +104,8 @@ struct lock_answers {
     struct ways ways;
     bool is_lost; /* nothing is known until the next grant */
     int granted;  /* the last client that was granted it for certain; FREE: none was */
-    struct left_calls left, left_short; /* short: whose release has no answer, either */
-    int *present;                       /* clients whose attempt is not over */
+    struct left_calls left;
+    int *present; /* clients whose attempt is not over */
     int present_count, present_size;
 };
 
@@ -113,9 +124,11 @@ void standing_may_release(struct lock_answers *lock, int client);
 void standing_ask_more(struct lock_answers *lock, int client);
 
 /* Answers. may_reenter: an attempt of the client's that it has left may have the lock, and this one
- * be granted it again; is_silent: it proves only that this acquire had no effect. */
+ * be granted it again; is_silent: it proves only that this acquire had no effect;
+ * too_late: it was refused, and may have had the lock by then. */
 enum answers standing_granted(struct lock_answers *lock, int client, bool may_reenter);
 enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent);
+enum answers standing_too_late(struct lock_answers *lock, int client);
 enum answers standing_released(struct lock_answers *lock, int client);
 enum answers standing_not_released(struct lock_answers *lock, int client);
 enum answers standing_not_mine(struct lock_answers *lock, int client, bool is_release);

@@ -7,6 +7,26 @@
 
 /* --- ways --- */
 
+/* The same is used in the other one, or more, but of that nothing except acquires: the one may use
+ * them yet, and where they are answered the other one is no way any more. */
+static bool uses_no_more(const struct lock_way *one, const struct lock_way *other)
+{
+    int at = 0;
+    if (one->used_count == 0 && other->used_count == 0)
+        return true;
+    if (one->used_count == other->used_count)
+        return !memcmp(one->used, other->used, (size_t)one->used_count * sizeof *one->used);
+    for (int i = 0; i < other->used_count; i++) {
+        const struct used *used = &other->used[i];
+        if (at < one->used_count && one->used[at].client == used->client &&
+            one->used[at].how == used->how)
+            at++;
+        else if (used->how != USED_ACQUIRE)
+            return false;
+    }
+    return at == one->used_count;
+}
+
 /* Whatever the other one of that owner can come to, this one can. */
 static bool is_as_good(const struct lock_way *one, const struct lock_way *other)
 {
@@ -14,9 +34,8 @@ static bool is_as_good(const struct lock_way *one, const struct lock_way *other)
            (one->owner != FORMER || one->former == other->former || one->former == FREE) &&
            (one->owner == FREE ? one->until_us >= other->until_us
                                : one->ends_us <= other->ends_us) &&
-           one->spent <= other->spent && one->spent_short <= other->spent_short &&
-           one->used_count == other->used_count &&
-           !memcmp(one->used, other->used, (size_t)one->used_count * sizeof *one->used);
+           one->spent <= other->spent && one->used_count <= other->used_count &&
+           uses_no_more(one, other);
 }
 
 void ways_add(struct ways *ways, const struct lock_way *way)
@@ -37,7 +56,8 @@ void ways_add(struct ways *ways, const struct lock_way *way)
         ways->size = ways->size ? 2 * ways->size : 2;
         ways->rows = memory_resize(ways->rows, (size_t)ways->size, sizeof *ways->rows);
     }
-    ways->rows[ways->count++] = *way;
+    const size_t rest = (size_t)(USED_MAX - way->used_count) * sizeof *way->used;
+    memcpy(&ways->rows[ways->count++], way, sizeof *way - rest);
 }
 
 unsigned standing_used(const struct lock_way *way, int client)
@@ -74,21 +94,33 @@ bool standing_use(struct lock_way *way, int client, unsigned how)
 
 /* --- an ownership begins --- */
 
+static int64_t lease_end(const struct lock_answers *lock, int64_t began_us)
+{
+    return lock->room->lease_us ? began_us + lock->room->lease_us : INT64_MAX;
+}
+
 void standing_own(const struct lock_answers *lock, struct lock_way *way, int client,
                   int64_t since_us)
 {
+    way->is_untold = client < 0 || asker_may_have(&lock->room->askers[client]);
     way->owner = client;
     way->from_us = later(way->from_us, since_us);
-    way->ends_us = lock->room->lease_us ? way->from_us + lock->room->lease_us : INT64_MAX;
+    way->ends_us = way->is_untold ? way->from_us : lease_end(lock, way->from_us);
     way->until_us = 0;
+}
+
+void standing_tell(const struct lock_answers *lock, struct lock_way *way)
+{
+    if (way->is_untold)
+        way->ends_us = lease_end(lock, way->ends_us);
+    way->is_untold = false;
 }
 
 void standing_lengthen(const struct lock_answers *lock, struct lock_way *way, int64_t since_us)
 {
-    int64_t lease_us = lock->room->lease_us;
+    standing_tell(lock, way);
     way->from_us = later(way->from_us, since_us);
-    if (lease_us && way->ends_us - lease_us < since_us) /* else it began, or was renewed, later */
-        way->ends_us = since_us + lease_us;
+    way->ends_us = later(way->ends_us, lease_end(lock, since_us)); /* of the last renewal */
 }
 
 /* --- and ends --- */
@@ -203,6 +235,21 @@ static bool next_left(const struct left_calls *left, int64_t spent, int64_t from
     return spent < low || low < left->count;
 }
 
+/* Is a way there that is as good as the one in which, after that way, the owner has it? It is most
+ * often, and a way is long. */
+static bool is_there(const struct ways *ways, int owner, const struct lock_way *way,
+                     int64_t began_us, int64_t from_us)
+{
+    for (int i = 0; i < ways->count; i++) {
+        const struct lock_way *row = &ways->rows[i];
+        if (row->owner == owner && row->ends_us <= began_us && row->from_us <= from_us &&
+            row->spent <= way->spent && row->used_count <= way->used_count &&
+            uses_no_more(row, way))
+            return true;
+    }
+    return false;
+}
+
 /* That one had it when the client was refused; it may have asked in vain for more before. */
 static void refuse_by(struct lock_answers *lock, const struct lock_way *way, int other,
                       int64_t call_us)
@@ -210,10 +257,14 @@ static void refuse_by(struct lock_answers *lock, const struct lock_way *way, int
     const struct asker *asker = &lock->room->askers[other];
     bool is_releasing = asker->release == ASKED_OPEN && !asker->is_release_excused;
     bool is_renewing = asker->is_renewing && !asker->is_renewal_excused;
-    struct lock_way made = *way;
-    standing_own(lock, &made, other, asker->acquire_us);
-    made.from_us = later(made.from_us, call_us);
-    ways_add(&lock->room->next, &made);
+    const int64_t began_us = later(way->from_us, asker->acquire_us);
+    struct lock_way made;
+    if (!is_there(&lock->room->next, other, way, began_us, later(began_us, call_us))) {
+        made = *way;
+        standing_own(lock, &made, other, asker->acquire_us);
+        made.from_us = later(made.from_us, call_us);
+        ways_add(&lock->room->next, &made);
+    }
     if (!is_releasing && !is_renewing)
         return;
     made = *way;
@@ -225,14 +276,21 @@ static void refuse_by(struct lock_answers *lock, const struct lock_way *way, int
         lock->room->next.is_full = true;
 }
 
-/* The lock was free; somebody who may have had it by now had it when the client was refused. */
-static void refuse_by_another(struct lock_answers *lock, const struct lock_way *way, int client)
+/* The lock became free after another way; somebody who may have had it by now had it when the
+ * client was refused. Where the owner of the other way may have it yet, only who can have had it
+ * before the call makes a difference; and where it need not have had it, only who asked after the
+ * last that was refused by it: any other may have been in its place. */
+static void refuse_by_another(struct lock_answers *lock, const struct lock_way *way, int client,
+                              const struct lock_way *before)
 {
-    int64_t call_us = lock->room->askers[client].acquire_us, since_us;
+    const int64_t call_us = lock->room->askers[client].acquire_us;
+    const int64_t until_us = before->owner == FREE ? INT64_MAX : call_us;
+    int64_t since_us = before->owner != FREE && before->is_untold ? before->from_us : INT64_MIN;
     for (int i = 0; i < lock->present_count; i++) {
         int other = lock->present[i];
         const struct asker *asker = &lock->room->askers[other];
-        if (other != client && asker_may_have(asker) && !standing_used(way, other))
+        if (other != client && asker_may_have(asker) && !standing_used(way, other) &&
+            asker->acquire_us >= since_us && asker->acquire_us < until_us)
             refuse_by(lock, way, other, call_us);
     }
     if (next_left(&lock->left, way->spent, way->from_us, &since_us)) {
@@ -240,15 +298,6 @@ static void refuse_by_another(struct lock_answers *lock, const struct lock_way *
         standing_own(lock, &made, FORMER, since_us);
         made.former = FREE;
         made.spent++;
-        made.from_us = later(made.from_us, call_us);
-        ways_add(&lock->room->next, &made);
-    }
-    if (next_left(&lock->left_short, way->spent_short, way->from_us, &since_us)) {
-        struct lock_way made = *way;
-        standing_own(lock, &made, FORMER, since_us);
-        made.former = FREE;
-        made.spent_short++;
-        made.ends_us = made.from_us;
         made.from_us = later(made.from_us, call_us);
         ways_add(&lock->room->next, &made);
     }
@@ -279,5 +328,5 @@ void standing_refuse(struct lock_answers *lock, const struct lock_way *way, int 
     list_freed(lock, way, client);
     for (int i = 0; i < freed->count; i++)
         if (way->owner == FREE || freed->rows[i].from_us < call_us)
-            refuse_by_another(lock, &freed->rows[i], client);
+            refuse_by_another(lock, &freed->rows[i], client, way);
 }

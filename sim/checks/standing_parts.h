@@ -17,9 +17,12 @@ unsigned standing_used(const struct lock_way *way, int client);
 /* False: there is no room for it. */
 bool standing_use(struct lock_way *way, int client, unsigned how);
 
-/* The client's from that time on, or from when the lock is free. */
+/* The client's from that time on, or from when the lock is free. Who is not told of it may give it
+ * back at once. */
 void standing_own(const struct lock_answers *lock, struct lock_way *way, int client,
                   int64_t since_us);
+/* Its owner is told in time that it was granted it: it lasts. */
+void standing_tell(const struct lock_answers *lock, struct lock_way *way);
 void standing_lengthen(const struct lock_answers *lock, struct lock_way *way, int64_t since_us);
 
 /* To the next ways: those in which, by now, the client has got the lock after that way; has got it

@@ -1,6 +1,6 @@
 /* test_checks_answers_again.c - the black-box engine, and what a client may have of a lock by an
- * attempt before its last: it was not answered, or holds it and asks again, or enters it again. The
- * placements say the same, where the engine weighs in full. */
+ * attempt before its last, or without an answer: it was not answered, or too late, or holds it and
+ * asks again, or enters it again. The placements say the same, where the engine weighs in full. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@ enum told_lock {
     ATTEMPTS = PLACEMENTS_OWNED,
     CLIENTS = PLACEMENTS_CLIENTS,
     REENTRANT = PLACEMENTS_REENTRANT,
+    ANYBODYS = PLACEMENTS_ANYBODYS,
 };
 
 struct told_row {
@@ -28,7 +29,8 @@ static void assert_row(const struct told_row *row)
 {
     const struct answers_rules rules = {.lease_us = row->lease,
                                         .releases_former = row->lock != ATTEMPTS,
-                                        .may_be_reentered = row->lock == REENTRANT};
+                                        .may_be_reentered = row->lock == REENTRANT,
+                                        .anybody_releases = row->lock == ANYBODYS};
     struct told told;
     bool contradicts = false;
     read_story(row->story, &told);
@@ -49,6 +51,57 @@ static void assert_row(const struct told_row *row)
 #define ASSERT_ROWS(rows)                                                                          \
     for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++)                                     \
     assert_row(&(rows)[i])
+
+/* Who hears no answer tidies up: its acquire may have had the lock, once, and have given it back at
+ * any time, before it returned, too. */
+static void an_acquire_without_an_answer_may_have_given_the_lock_back(void **state)
+{
+#define TOLD "0 A acquire; 1 B acquire; 2 B refused; "
+#define ROWS_OF(lock, lease)                                                                       \
+    {lock, lease, false, false, TOLD "10 A failed; 11 B acquire; 12 B granted"},                   \
+        {lock, lease, false, false, TOLD "3 B acquire; 4 B granted; 10 A failed"},                 \
+        {lock, lease, true, false, TOLD "3 B acquire; 4 B granted; 10 A granted"},                 \
+        {lock, lease, true, false, TOLD "3 A granted; 4 B acquire; 5 B granted"},                  \
+    {                                                                                              \
+        lock, lease, true, false,                                                                  \
+            TOLD "10 A failed; 11 B acquire; 12 B granted; 13 B release; "                         \
+                 "14 B released; 15 C acquire; 16 C refused"                                       \
+    }
+    static const struct told_row rows[] = {
+        ROWS_OF(ATTEMPTS, 0),
+        ROWS_OF(ATTEMPTS, 20),
+        ROWS_OF(CLIENTS, 20),
+        ROWS_OF(ANYBODYS, 0),
+        /* what C released was B's, behind that */
+        {ANYBODYS, 0, false, false,
+         "0 A acquire; 1 B acquire; 2 C release; 3 B refused; 4 B acquire; 5 C released; "
+         "6 B granted; 7 D acquire; 8 D granted"},
+    };
+    (void)state;
+    ASSERT_ROWS(rows);
+#undef TOLD
+#undef ROWS_OF
+}
+
+/* Who hears that it was granted the lock when its lease is over gives it back, and refuses: it has
+ * had it by then, or never. */
+static void a_refusal_told_late_may_have_been_a_grant(void **state)
+{
+    static const struct told_row rows[] = {
+        {ATTEMPTS, 7, false, false,
+         "0 A acquire; 9 C acquire; 10 A refused; 11 B acquire; 11 B granted; 12 C refused"},
+        {ATTEMPTS, 7, false, false,
+         "0 A acquire; 6 C acquire; 10 A refused; 11 C refused; 12 B acquire; 12 B granted"},
+        {ATTEMPTS, 5, false, false, "0 A acquire; 5 A refused"},
+        {ATTEMPTS, 7, true, false, "0 A acquire; 6 A refused"},
+        {ATTEMPTS, 7, true, false, "4 A acquire; 9 C acquire; 10 A refused; 11 C refused"},
+        {ATTEMPTS, 7, true, false,
+         "0 A acquire; 10 A refused; 11 B acquire; 11 B granted; 12 B release; 13 B released; "
+         "14 C acquire; 15 C refused"},
+    };
+    (void)state;
+    ASSERT_ROWS(rows);
+}
 
 /* B entered it twice. A was told late, which says nothing: B has it until A is told again, and
  * gives it back by an attempt that was refused. In time, A's first grant ends what B has. */
@@ -137,7 +190,7 @@ static void a_release_without_an_answer_may_end_what_any_attempt_has(void **stat
          "6 A release; 7 A failed; 8 B release; 9 B released; 10 C acquire; 11 C refused; "
          "12 C acquire; 13 C granted"},
         {CLIENTS, 20, true, false,
-         "0 A acquire; 1 A failed; 6 B acquire; 7 B refused; 8 B acquire; 9 B granted"},
+         "0 A acquire; 1 A granted; 6 B acquire; 7 B refused; 8 B acquire; 9 B granted"},
         /* one that was asked for before a grant does not end that */
         {REENTRANT, 9, true, false,
          "0 A acquire; 1 A granted; 2 A release; 3 A failed; 4 A acquire; 5 A granted; "
@@ -147,7 +200,7 @@ static void a_release_without_an_answer_may_end_what_any_attempt_has(void **stat
          "6 A release; 7 A released; 8 B acquire; 9 B granted"},
         /* what is known of A all the while: C has nothing, and A's lease is not over */
         {CLIENTS, 9, true, false,
-         "0 A acquire; 1 A failed; 2 C acquire; 3 C refused; 4 C release; 5 C failed; "
+         "0 A acquire; 1 A granted; 2 C acquire; 3 C refused; 4 C release; 5 C failed; "
          "6 C acquire; 7 C granted"},
         /* it ended nothing, says its answer, which is not weighed */
         {CLIENTS, 0, true, true,
@@ -164,6 +217,8 @@ int main(void)
         cmocka_unit_test(who_has_entered_again_has_it_until_another_one_is_granted_it),
         cmocka_unit_test(what_an_attempt_before_has_is_released_and_renewed),
         cmocka_unit_test(an_attempt_without_an_acquire_is_of_what_one_before_may_have),
+        cmocka_unit_test(an_acquire_without_an_answer_may_have_given_the_lock_back),
+        cmocka_unit_test(a_refusal_told_late_may_have_been_a_grant),
         cmocka_unit_test(a_release_without_an_answer_may_end_what_any_attempt_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
