@@ -222,9 +222,23 @@ static void note_lost_since(const struct ledger *ledger, struct ledger_client *c
     client->disowned_index = grant->ended_index;
 }
 
+/* What it entered by then it has not heard of: its next release is not the last one. */
+static void note_unheard(struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
+        if (client->entered >> s & 1 && grant->client == event->client &&
+            grant->ending == ENDING_NONE && grant->attempt != event->attempt)
+            grant->is_entered = true;
+    }
+}
+
 void ledger_judge_again(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
+    if (result_outcome(event->result) == OUTCOME_INFO)
+        note_unheard(ledger, event);
     if (event->result != RESULT_GRANTED)
         return;
     client->has_entered = client->entered;

@@ -242,6 +242,26 @@ static void what_a_copy_enters_is_a_leftover(void **state)
     }
 }
 
+/* Nor has it heard of what it entered when its acquire was not answered. Who is refused has entered
+ * nothing, whatever its script read. */
+static void what_was_entered_without_an_answer_is_a_leftover(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool has_lease = i & 1, is_refused = i & 2;
+        struct story *story = has(has_lease, RESULT_GRANTED, 0);
+        const int held = story->attempts[A];
+        asks_again(story, enters(has_lease));
+        returns(story, A, OP_ACQUIRE, is_refused ? RESULT_REFUSED : RESULT_FAILED);
+        story->attempts[A] = held;
+        gives_back(story, A, is_read(), RESULT_RELEASED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1,
+                        is_refused ? CAUSE_UNTRUE_ANSWER : CAUSE_LEFTOVER);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +272,7 @@ int main(void)
         cmocka_unit_test(an_entered_lock_is_its_own_until_its_last_release),
         cmocka_unit_test(who_entered_and_was_told_not_mine_has_released_nothing),
         cmocka_unit_test(what_a_copy_enters_is_a_leftover),
+        cmocka_unit_test(what_was_entered_without_an_answer_is_a_leftover),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
