@@ -233,15 +233,35 @@ static void judge_extended(struct monitor *monitor, const struct event *event)
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 
+static bool was_granted_anything(const struct ledger *ledger, int client)
+{
+    for (int s = 0; s < ledger->head->servers; s++)
+        if (ledger_grant(ledger, client, s)->index != NO_INDEX)
+            return true;
+    return false;
+}
+
+static bool keeps_any(const struct ledger *ledger, int number)
+{
+    const int lock = ledger->clients[number].lock;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = &ledger->locks[lock].keys[s].grant;
+        if (grant->index != NO_INDEX && grant->client == number && grant->ending == ENDING_NONE)
+            return true;
+    }
+    return false;
+}
+
 /* Had it nothing to release? It had been told so in that attempt (by "released" not, where it had
  * entered the lock again); or was not answered, never had it, and found another client's lock. Of
  * who was granted it, and told nothing since, "released" proves nothing: who just deletes says so
  * when its lease is over, too. */
-static bool had_nothing(const struct ledger_client *client)
+static bool had_nothing(const struct ledger *ledger, int number)
 {
+    const struct ledger_client *client = &ledger->clients[number];
     const enum result told = client->had_none.told;
     return (told != RESULT_NONE && !(told == RESULT_RELEASED && client->has_entered)) ||
-           (client->acquired != RESULT_GRANTED && client->owned_index == NO_INDEX &&
+           (client->acquired != RESULT_GRANTED && !was_granted_anything(ledger, number) &&
             client->release_met);
 }
 
@@ -251,8 +271,9 @@ static void judge_released(struct monitor *monitor, const struct event *event)
     const struct ledger *ledger = monitor->ledger;
     const struct ledger_client *client = &ledger->clients[event->client];
     const char *name = client_name(ledger, event->client);
-    if (event->is_inferred || ledger_untold(ledger) || ledger->quorum > 1 || !had_nothing(client) ||
-        client->release_found || ledger->locks[client->lock].waiting_count > 0 ||
+    if (event->is_inferred || ledger_untold(ledger) || !had_nothing(ledger, event->client) ||
+        client->release_found || keeps_any(ledger, event->client) ||
+        ledger->locks[client->lock].waiting_count > 0 ||
         !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
         return;
     if (client->had_none.told != RESULT_NONE)

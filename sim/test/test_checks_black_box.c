@@ -341,8 +341,9 @@ static void what_was_seen_in_part_has_none(void **state)
     }
 }
 
-/* All was seen, and the servers did nothing wrong; but the second "released" cannot be so. Of a
- * quorum nobody judges that by what servers did: it is not passed over, be it after a fault. */
+/* All was seen, and the servers did nothing wrong; but by the first "released" the second one
+ * cannot be so, though it found the key that the first one had left at one server of three: it is
+ * not passed over, be it after a fault. */
 static void engines_that_disagree_say_so(void **state)
 {
     static const char *const said[] = {NULL, "engines disagree", "whether a fault explains it"};
@@ -356,8 +357,8 @@ static void engines_that_disagree_say_so(void **state)
         returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
         for (int i = 0; i < (how ? 2 : 1); i++) {
             calls(story, A, OP_RELEASE);
-            for (int s = 0; s < 3; s++)
-                executes_at(story, A, s, OP_RELEASE, compare, INTEGER(i == 0));
+            for (int s = i == 0 && how > 0; s < 3; s++)
+                executes_at(story, A, s, OP_RELEASE, compare, INTEGER(i == 0 || s == 0));
             returns(story, A, OP_RELEASE, RESULT_RELEASED);
         }
         if (how == 2)

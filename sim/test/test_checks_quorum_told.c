@@ -1,0 +1,78 @@
+/* test_checks_quorum_told.c - what clients are told of a lock over three servers, held against what
+ * these did. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/foreign_story.h"
+
+enum { SERVERS = 3 };
+
+static struct story *of_quorum(void)
+{
+    return foreign(ALL_PROMISES | PROMISE_QUORUM, SERVERS);
+}
+
+/* Of its acquire so many servers create its key, from the first one on, and the others refuse it
+ * because of the owner's. */
+static void asks(struct story *story, int client, int servers, int owner, enum result told)
+{
+    calls(story, client, OP_ACQUIRE);
+    for (int s = 0; s < SERVERS; s++)
+        runs_on(story, client, s, OP_ACQUIRE,
+                s < servers ? created(client) : refused(EFFECT_SET, owner));
+    returns(story, client, OP_ACQUIRE, told);
+}
+
+static struct key_effect nothing(void)
+{
+    struct key_effect effect = refused(EFFECT_DELETE, A);
+    effect.before = BEFORE_ABSENT;
+    effect.has_old = false;
+    return effect;
+}
+
+/* Who was refused, and whose release finds nothing of its at any server, has released nothing; who
+ * had the key of one server, or keeps it, may be told so. */
+static void who_was_refused_by_all_has_released_nothing(void **state)
+{
+    enum { FOUND_NONE, MET_OTHERS, FOUND_ONE, LEFT_ONE, NOT_MINE };
+    (void)state;
+    for (int how = FOUND_NONE; how <= NOT_MINE; how++) {
+        struct story *story = of_quorum();
+        const bool has_one = how == FOUND_ONE || how == LEFT_ONE;
+        calls(story, A, OP_ACQUIRE);
+        for (int s = has_one; s < SERVERS; s++)
+            runs_on(story, A, s, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        asks(story, B, has_one, A, RESULT_REFUSED);
+        if (how != MET_OTHERS) {
+            calls(story, A, OP_RELEASE);
+            for (int s = has_one; s < SERVERS; s++)
+                runs_on(story, A, s, OP_RELEASE, deleted(A));
+            returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        }
+        calls(story, B, OP_RELEASE);
+        for (int s = how == LEFT_ONE; s < SERVERS; s++)
+            runs_on(story, B, s, OP_RELEASE,
+                    how == MET_OTHERS            ? refused(EFFECT_DELETE, A)
+                    : how == FOUND_ONE && s == 0 ? deleted(B)
+                                                 : nothing());
+        returns(story, B, OP_RELEASE, how == NOT_MINE ? RESULT_NOT_MINE : RESULT_RELEASED);
+        ends(story);
+        if (how == FOUND_NONE || how == MET_OTHERS)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_was_refused_by_all_has_released_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
