@@ -49,13 +49,14 @@ static void hear(void *context, const struct explore_progress *progress)
 
 /* Of a cell; its main search comes first and is its largest. */
 static uint64_t search_all(const char *scheme, int fault, int clients, int rounds,
-                           uint64_t states_max)
+                           uint64_t states_max, uint64_t bytes_max)
 {
     struct explore_options options = options_of(scheme, fault);
     struct explore_outcome outcome;
     options.clients = clients;
     options.rounds = rounds;
     options.states_max = states_max;
+    options.bytes_max = bytes_max;
     options.watch = hear;
     heard.count = 0;
     run(&options, &outcome);
@@ -85,7 +86,7 @@ static void what_is_left_is_told_truly(void **state)
     int guesses = 0, near = 0, late = 0;
     for (size_t i = 0; i < sizeof searched / sizeof *searched; i++) {
         const uint64_t all = search_all(searched[i].scheme, searched[i].fault, searched[i].clients,
-                                        searched[i].rounds, 0);
+                                        searched[i].rounds, 0, 0);
         for (int j = 0; j < heard.count; j++) {
             const struct explore_progress *told = &heard.told[j];
             const uint64_t left = all - told->looked_at;
@@ -113,7 +114,7 @@ static void no_more_is_left_than_there_is_room_for(void **state)
 {
     (void)state;
     enum { ROOM = 200000 };
-    (void)search_all("fenced", FAULT_LATE_REPLY, 4, 3, ROOM);
+    (void)search_all("fenced", FAULT_LATE_REPLY, 4, 3, ROOM, 0);
     int guesses = 0;
     for (int j = 0; j < heard.count; j++) {
         const struct explore_progress *told = &heard.told[j];
@@ -123,6 +124,18 @@ static void no_more_is_left_than_there_is_room_for(void **state)
     assert_true(guesses > 0);
 }
 
+/* Where the memory is spent nothing more is looked at, however much the curve has in sight. */
+static void nothing_is_left_where_the_memory_is_spent(void **state)
+{
+    (void)state;
+    enum { BYTES = 12000000 };
+    (void)search_all("fenced", FAULT_LATE_REPLY, 4, 3, 0, BYTES);
+    assert_true(heard.count > 0);
+    const struct explore_progress *last = &heard.told[heard.count - 1];
+    assert_true(last->is_guess);
+    assert_int_equal(last->left, last->states - last->looked_at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +143,7 @@ int main(void)
         cmocka_unit_test(one_that_falls_evenly_has_a_sum),
         cmocka_unit_test(what_is_left_is_told_truly),
         cmocka_unit_test(no_more_is_left_than_there_is_room_for),
+        cmocka_unit_test(nothing_is_left_where_the_memory_is_spent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

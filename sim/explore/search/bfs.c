@@ -242,6 +242,8 @@ static uint64_t room(const struct search *search)
         room = options->states_max > states ? options->states_max - states : 0;
     if (!options->bytes_max || !states || search->bytes < states)
         return room;
+    if (search->bytes >= options->bytes_max)
+        return 0;
     const uint64_t more = (options->bytes_max - search->bytes) / (search->bytes / states);
     return more < room ? more : room;
 }
