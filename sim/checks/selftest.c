@@ -211,7 +211,7 @@ static void step(struct selftest_draft *draw)
         } else {
             execute(draw, client);
         }
-    } else if (may_tidy(draw, who, client) && random_below(&draw->random, 6) == 0) {
+    } else if (may_tidy(draw, who, client) && random_below(&draw->random, 12) == 0) {
         tidy(draw, client);
     } else {
         answer(draw, client);
@@ -244,7 +244,7 @@ void selftest_draw(uint64_t seed, int64_t number, struct selftest_history *histo
     history->count = 0;
     history->lease = (int64_t)random_below(&draw.random, LEASE_MAX);
     history->lock = history->lease == 0 && random_below(&draw.random, 2) ? PLACEMENTS_ANYBODYS
-                    : random_below(&draw.random, 5) < 3                  ? PLACEMENTS_OWNED
+                    : random_below(&draw.random, 4) < 3                  ? PLACEMENTS_OWNED
                     : random_below(&draw.random, 3) == 0                 ? PLACEMENTS_CLIENTS
                                                                          : PLACEMENTS_REENTRANT;
     draw.is_of_client = is_clients(history) && random_below(&draw.random, 2) == 0;
