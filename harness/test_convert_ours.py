@@ -53,7 +53,10 @@ REFUSED = "0 0 a1>, 1 1 a1>, 2 1 a1=refused, 3 0 a1={}, 5 1 a2>, 6 1 a2=granted"
     (HELD + "50 0 e1>, 60 0 crash, " + NEXT, 10000, False),
     (HELD + NEXT, 10000, True),
     (REFUSED.format("cancelled"), 0, False),  # it gave the lock back
-    (REFUSED.format("refused"), 0, True)])
+    (REFUSED.format("failed"), 0, False),  # and so may this one
+    (REFUSED.format("refused"), 0, True),
+    ("0 0 a1>, 9 0 a1=failed, 10 0 a2>, 11 0 a2=granted, 12 0 r2>, 13 0 r2=not-mine", 10000, False),  # of the first attempt's
+    ("0 0 a1>, 9 0 a1=refused, 10 0 a2>, 11 0 a2=granted, 12 0 r2>, 13 0 r2=not-mine", 10000, True)])
 def test_knossos_is_told_no_contradiction_that_there_was_not(picklock, tmp_path, words, lease_us, is_violated):
     path, edn = history(tmp_path / "a.jsonl", words, lease_us), tmp_path / "a.edn"
     assert is_contradicted(picklock("check", path, "--json", "-")) == is_violated
@@ -63,9 +66,11 @@ def test_knossos_is_told_no_contradiction_that_there_was_not(picklock, tmp_path,
     assert is_contradicted(read) == is_violated, (edn.read_text(), read)
 
 
-@pytest.mark.parametrize("result, is_one", [("cancelled", True), ("failed", False), ("refused", False)])
-def test_porcupine_is_told_that_a_cancelled_acquire_may_have_given_the_lock_back(picklock, tmp_path, result, is_one):
-    path = history(tmp_path / "a.jsonl", REFUSED.format(result), 0)
+@pytest.mark.parametrize("words, lease_us, is_one", [
+    (REFUSED.format("cancelled"), 0, True), (REFUSED.format("failed"), 0, True), (REFUSED.format("refused"), 0, False),
+    ("0 0 a1>, 12 0 a1=refused", 10, True), ("0 0 a1>, 9 0 a1=refused", 10, False)])
+def test_porcupine_is_told_that_an_acquire_may_have_given_the_lock_back(picklock, tmp_path, words, lease_us, is_one):
+    path = history(tmp_path / "a.jsonl", words, lease_us)
     assert linearizable(json.loads(picklock("convert", path, "--to", "porcupine").out)) == is_one
 
 

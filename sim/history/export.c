@@ -100,6 +100,7 @@ bool export_is_of_another(const struct export_client *client)
 
 void export_retire(struct export_client *client)
 {
+    client->may_come |= client->op == OP_ACQUIRE;
     client->retired++;
     client->owner = client->is_holding ? EXPORT_NO_ATTEMPT : 0;
 }

@@ -17,6 +17,7 @@ struct export_client {
     struct export_client *next; /* the same client at another lock; NULL: at no more */
     bool is_open, is_holding;
     bool was_holding; /* before the operation under way */
+    bool may_come;    /* an acquire of its there had no answer: it may have the lock by that */
     bool is_named;    /* the format has said who that is */
     enum operation op;
     int lock, attempt;

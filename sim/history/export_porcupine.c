@@ -65,20 +65,26 @@ static void put_operation(struct export *export, int client, enum result result)
             RESULT_NONE);
 }
 
-/* Whose acquire was cancelled may have given the lock back at any time since its call. */
-static void answer(struct export *export, const struct event *event)
-{
-    const bool is_known = result_outcome(event->result) != OUTCOME_INFO;
-    if (event->result != RESULT_UNSUPPORTED)
-        put_operation(export, event->client, is_known ? event->result : RESULT_NONE);
-    if (event->op == OP_ACQUIRE && event->result == RESULT_CANCELLED)
-        put(export, event->client, "release", 0, export->clients[event->client].call_ns,
-            RESULT_NONE);
-}
-
+/* Nobody knows whether it took effect. An acquire that did may have given the lock back at any time
+ * since its call. */
 static void open_left(struct export *export, int client)
 {
     put_operation(export, client, RESULT_NONE);
+    if (export->clients[client].op == OP_ACQUIRE)
+        put(export, client, "release", 0, export->clients[client].call_ns, RESULT_NONE);
+}
+
+/* Who is refused a lease or more after its call may have refused what it was granted too late. */
+static void answer(struct export *export, const struct event *event)
+{
+    const int64_t lease_us = export->head->lease_us - export->head->clock_error_us;
+    const int64_t took_us = event->time_us - export->clients[event->client].call_us;
+    const bool is_too_late =
+        event->result == RESULT_REFUSED && export->head->lease_us && took_us >= lease_us;
+    if (result_outcome(event->result) == OUTCOME_INFO || is_too_late)
+        open_left(export, event->client);
+    else if (event->result != RESULT_UNSUPPORTED)
+        put_operation(export, event->client, event->result);
 }
 
 static void end(struct export *export)
