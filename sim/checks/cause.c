@@ -84,7 +84,8 @@ static int64_t vote_index(const struct ledger *ledger, int client, int server)
     const int64_t told = ledger->clients[client].held_index;
     for (int i = 0; i < GRANTS_EACH; i++) {
         const struct grant *grant = grant_of(ledger, client, server, i);
-        if (grant->index != NO_INDEX && (grant->index < told || grant->is_renewed))
+        if (grant->index != NO_INDEX && (grant->index < told || grant->is_renewed) &&
+            !ledger_is_given_back(ledger, grant))
             return grant->index;
     }
     return NO_INDEX;
@@ -156,6 +157,8 @@ static const struct grant *end_at(const struct ledger *ledger, const struct pair
     for (int i = 0; i < GRANTS_EACH * GRANTS_EACH; i++) {
         const struct grant *first = grant_of(ledger, pair->first, server, i % GRANTS_EACH);
         const struct grant *second = grant_of(ledger, pair->second, server, i / GRANTS_EACH);
+        if (ledger_is_given_back(ledger, first) || ledger_is_given_back(ledger, second))
+            continue;
         bool is_in_order = made_room(first, second);
         if (!is_in_order && !made_room(second, first))
             continue;

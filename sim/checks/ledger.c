@@ -134,6 +134,17 @@ const struct grant *ledger_grant(const struct ledger *ledger, int client, int se
     return &who->grants[server];
 }
 
+bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant)
+{
+    const struct change *by = &grant->by;
+    if (grant->ending != ENDING_DELETED || by->client != grant->client ||
+        by->attempt != grant->attempt || by->op != OP_ACQUIRE)
+        return false;
+    const struct ledger_client *client = &ledger->clients[grant->client];
+    return client->attempt == grant->attempt &&
+           (client->held_index == NO_INDEX || grant->ended_index < client->held_index);
+}
+
 bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us)
 {
     for (int s = 0; s < ledger->head->servers; s++) {

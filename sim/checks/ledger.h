@@ -347,6 +347,10 @@ const char *ledger_untold(const struct ledger *ledger);
  */
 const struct grant *ledger_grant(const struct ledger *ledger, int client, int server);
 
+/* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
+ * and not what its client holds by. */
+bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant);
+
 /* The lease of that client's last attempt; NEVER_US: not known (yet), or without an end. */
 static inline int64_t ledger_lease_us(const struct ledger *ledger, int client)
 {

@@ -36,6 +36,8 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
             client->grants[server] = *grant;
         if (client->owned-- == ledger->quorum)
             client->disowned_index = grant->ended_index;
+        if (client->owned < ledger->quorum && ledger_is_given_back(ledger, grant))
+            client->owned_index = NO_INDEX;
     }
     ledger_end_again(ledger, lock, server);
     ledger_tell(ledger, FACT_ENDED, event, lock, server, grant->client, grant);

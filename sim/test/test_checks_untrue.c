@@ -167,6 +167,25 @@ static void what_is_over_may_be_called_so(void **state)
     ASSERT_ROWS(PROPERTY_TRUTHFUL, rows);
 }
 
+/* What an acquire gave back before it was answered was an earlier try of its: it holds by the one
+ * that succeeded. Behind its answer it deletes what it holds. */
+static void what_was_given_back_is_no_grant(void **state)
+{
+    static const struct untrue_row rows[] = {
+        {false, CAUSE_OVERRUN,
+         "B acquire; B+created; B*deleted; A acquire; A+created; A granted; @400; B*created; "
+         "B granted"},
+        {false, CAUSE_UNLOCK_BUG,
+         "B acquire; B+created; B*deleted; B*created; B granted; B*deleted; A acquire; A+created; "
+         "A granted"},
+        {false, CAUSE_NONE,
+         "B acquire; B+created; B*deleted; A acquire; A+created; A granted; A release; A+deleted; "
+         "A released; B*created; B granted"},
+    };
+    (void)state;
+    ASSERT_ROWS(PROPERTY_MUTUAL_EXCLUSION, rows);
+}
+
 /* Who had been told that it does not have the lock, and releases nothing, has released nothing. */
 static void released_is_untrue_of_who_had_been_told_so(void **state)
 {
@@ -280,6 +299,7 @@ int main(void)
         cmocka_unit_test(not_mine_is_untrue_of_what_this_release_removed),
         cmocka_unit_test(not_mine_is_untrue_of_what_is_there),
         cmocka_unit_test(what_is_over_may_be_called_so),
+        cmocka_unit_test(what_was_given_back_is_no_grant),
         cmocka_unit_test(released_is_untrue_of_who_had_been_told_so),
         cmocka_unit_test(what_was_entered_again_is_left_by_its_last_release),
         cmocka_unit_test(what_nobody_saw_explained_is_unknown),
