@@ -240,15 +240,22 @@ const char *pair_excuse(const struct ledger *ledger, const struct pair *pair)
                          : NULL;
 }
 
+int pair_servers(const struct ledger *ledger, int client)
+{
+    const int lock = ledger->clients[client].lock;
+    int servers = 0;
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = &ledger->locks[lock].keys[s].grant;
+        const bool is_kept =
+            grant->index != NO_INDEX && grant->client == client && grant->ending == ENDING_NONE;
+        servers += is_kept || vote_index(ledger, client, s) != NO_INDEX;
+    }
+    return servers;
+}
+
 bool pair_is_untold(const struct ledger *ledger, int client)
 {
-    const struct ledger_client *who = &ledger->clients[client];
-    for (int s = 0; s < ledger->head->servers; s++) {
-        const struct grant *grant = &ledger->locks[who->lock].keys[s].grant;
-        if (grant->index != NO_INDEX && grant->client == client && grant->ending == ENDING_NONE)
-            return false; /* of an attempt before */
-    }
-    return pair_votes(ledger, client) == 0;
+    return pair_servers(ledger, client) == 0;
 }
 
 /* Who was granted nothing, and believes to hold it: the other one is not to blame for that. */

@@ -20,6 +20,10 @@ struct pair pair_judge(const struct ledger *ledger, int client, int other);
  * no expiry, so that nobody says for how long it may be held. NULL: it can. */
 const char *pair_excuse(const struct ledger *ledger, const struct pair *pair);
 
+/* How many servers had granted it the lock before it was told so, or keep a key of its that an
+ * attempt before has left. */
+int pair_servers(const struct ledger *ledger, int client);
+
 /* Says "granted" to a client to which no server granted it: its own key stands nowhere. */
 bool pair_is_untold(const struct ledger *ledger, int client);
 

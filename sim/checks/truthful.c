@@ -191,6 +191,30 @@ static bool is_seen(const struct ledger *ledger, int number)
            (!ledger->scheme || client->answered_us != NEVER_US);
 }
 
+/* So many servers must have granted it. What nobody says that it takes is not asked for. */
+static int servers_needed(const struct ledger *ledger)
+{
+    return ledger->is_stated ? ledger->quorum : 1;
+}
+
+static void say_granted_by(const struct ledger *ledger, const struct event *event,
+                           struct finding *finding)
+{
+    const int servers = pair_servers(ledger, event->client);
+    const bool has_asked = ledger->clients[event->client].sent_us != INT64_MIN;
+    const char *name = client_name(ledger, event->client);
+    if (servers > 0 && servers < ledger->quorum)
+        finding_say(finding,
+                    "%s was told \"granted\" at %s, and %d of %d servers had granted it: no "
+                    "majority.",
+                    name, MS(event->time_us), servers, ledger->head->servers);
+    else
+        finding_say(finding, "%s was told \"granted\" at %s, and %s.", name, MS(event->time_us),
+                    !has_asked && ledger->head->has_all_commands
+                        ? "had asked no server for the lock"
+                        : "no server had granted it");
+}
+
 /* What its commands did is all that makes a lock its own, whatever it says. */
 static void judge_granted(struct monitor *monitor, const struct event *event)
 {
@@ -199,7 +223,7 @@ static void judge_granted(struct monitor *monitor, const struct event *event)
     if (event->is_inferred || !is_seen(ledger, event->client))
         return;
     const struct grant *old = old_lease(ledger, event->client);
-    if ((!old && !pair_is_untold(ledger, event->client)) ||
+    if ((!old && pair_servers(ledger, event->client) >= servers_needed(ledger)) ||
         !finding_hit(&monitor->finding, CAUSE_UNTRUE_ANSWER, event->index))
         return;
     if (old) {
@@ -207,11 +231,7 @@ static void judge_granted(struct monitor *monitor, const struct event *event)
         finding_say(&monitor->finding, "%s asked again at %s, in another attempt.", name,
                     MS(ledger->clients[event->client].call_us));
     }
-    finding_say(
-        &monitor->finding, "%s was told \"granted\" at %s, and %s.", name, MS(event->time_us),
-        ledger->clients[event->client].sent_us == INT64_MIN && ledger->head->has_all_commands
-            ? "had asked no server for the lock"
-            : "no server had granted it");
+    say_granted_by(ledger, event, &monitor->finding);
     finding_say(&monitor->finding, "%s to %s.", cause_title(CAUSE_UNTRUE_ANSWER), name);
 }
 

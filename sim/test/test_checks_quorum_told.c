@@ -69,10 +69,53 @@ static void who_was_refused_by_all_has_released_nothing(void **state)
     }
 }
 
+/* "Granted" takes a majority of the servers. What the acquire gave back before it tried again is
+ * none of them. Of a lock that promises no majority one is enough. */
+static void granted_takes_a_majority(void **state)
+{
+    static const struct {
+        int given_back, from, until; /* servers */
+        bool needs_one, is_bad;
+    } tried[] = {
+        {0, 0, 1, false, true}, {0, 0, 1, true, false},  {0, 0, 2, false, false},
+        {1, 1, 2, false, true}, {1, 0, 2, false, false}, {1, 1, 3, false, false},
+        {0, 1, 2, false, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story =
+            foreign(ALL_PROMISES | (tried[i].needs_one ? 0 : PROMISE_QUORUM), SERVERS);
+        asks(story, B, SERVERS, B, RESULT_GRANTED);
+        calls(story, A, OP_ACQUIRE);
+        for (int s = 0; s < SERVERS; s++)
+            runs_on(story, A, s, OP_ACQUIRE, refused(EFFECT_SET, B));
+        calls(story, B, OP_RELEASE);
+        for (int s = 0; s < SERVERS; s++)
+            runs_on(story, B, s, OP_RELEASE, deleted(B));
+        returns(story, B, OP_RELEASE, RESULT_RELEASED);
+        for (int s = 0; s < tried[i].given_back; s++) {
+            runs_on(story, A, s, OP_ACQUIRE, created(A));
+            runs_on(story, A, s, OP_ACQUIRE, deleted(A));
+        }
+        for (int s = tried[i].from; s < tried[i].until; s++)
+            runs_on(story, A, s, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        if (tried[i].is_bad) {
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+            assert_says(&story->findings[PROPERTY_TRUTHFUL], "1 of 3 servers had granted it");
+        } else {
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        }
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_refused_by_all_has_released_nothing),
+        cmocka_unit_test(granted_takes_a_majority),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
