@@ -107,6 +107,14 @@ static bool is_known_unasked(const struct coverage *coverage, int client)
            !ledger_may_reenter(ledger, client) && pair_is_untold(ledger, client);
 }
 
+/* It failed before it asked anybody (no connection, say): where all that is done to the keys is
+ * seen, it did nothing, and it claims nothing. */
+static bool failed_unasked(const struct ledger *ledger, const struct event *event)
+{
+    return (ledger->is_closed || ledger->head->has_all_commands) &&
+           result_outcome(event->result) == OUTCOME_INFO;
+}
+
 static void returned(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
@@ -121,7 +129,7 @@ static void returned(struct coverage *coverage, const struct event *event)
     }
     bool is_granted = event->result == RESULT_GRANTED;
     coverage->is_granted |= is_granted;
-    if (asked == 0 && is_known_unasked(coverage, event->client))
+    if (asked == 0 && (failed_unasked(ledger, event) || is_known_unasked(coverage, event->client)))
         return;
     if (asked == 0)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");

@@ -116,11 +116,36 @@ static void what_is_violated_stays_so(void **state)
     story_free(story);
 }
 
+/* C's acquire fails before any request of its reaches a server: where all writers are seen it did
+ * nothing. What says more than that it failed rests on something that nobody saw. */
+static void who_failed_without_asking_did_nothing(void **state)
+{
+    static const enum result told[] = {RESULT_FAILED, RESULT_CANCELLED, RESULT_REFUSED,
+                                       RESULT_GRANTED};
+    (void)state;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        for (enum story_world world = OPEN_WORLD; world <= CLOSED; world++) {
+            struct story *story = story_in(world);
+            const bool is_seen =
+                world == CLOSED && (told[i] == RESULT_FAILED || told[i] == RESULT_CANCELLED);
+            acquires(story, A);
+            is_refused(story, B);
+            releases(story, A, 1);
+            calls(story, C, OP_ACQUIRE);
+            returns(story, C, OP_ACQUIRE, told[i]);
+            ends(story);
+            assert_verdict(story, PROPERTY_RELEASE_OWN, is_seen ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+            story_free(story);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_server_can_have_answered_is_doubted),
         cmocka_unit_test(what_is_violated_stays_so),
+        cmocka_unit_test(who_failed_without_asking_did_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
