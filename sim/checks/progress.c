@@ -15,9 +15,10 @@
  *
  * A quorum can be missed without a defect while messages are late or lost or servers die: there a
  * lease and a bound count from the end of the last fault, too, and not while a server is out of
- * reach; and who took longer than its lease over one acquire has to refuse what it was granted,
- * whatever the servers said. But when so many servers keep such old keys that no majority is left,
- * no fault is an excuse.
+ * reach, nor before somebody asks: one split vote is no defect, however long nobody had asked; who
+ * took longer than its lease over one acquire has to refuse what it was granted, whatever the
+ * servers said. But when so many servers keep such old keys that no majority is left, no fault is
+ * an excuse.
  *
  * A server that says "taken" where no key can be there that the history knows of keeps somebody
  * unknown's: of that nobody here is to blame.
@@ -56,16 +57,23 @@ struct progress_monitor {
     int64_t server_index;    /* of the last one that struck a server */
     unsigned out_of_reach;   /* bit a server */
     int64_t *beliefs;        /* one a lock, behind faults: the last event that began or ended one */
+    int64_t *wanted;         /* one a lock, behind beliefs: since when somebody has asked for it, */
+    int64_t *asked;          /* and, behind that, when an acquire last began or ended */
     struct effort efforts[]; /* one a client */
 };
+
+enum { TIMES_A_LOCK = 4 }; /* faults, beliefs, wanted, asked */
 
 static void *make(const struct ledger *ledger)
 {
     size_t efforts_bytes = (size_t)ledger->head->clients * sizeof(struct effort);
-    struct progress_monitor *made = memory_new(
-        1, sizeof *made + efforts_bytes + 2 * (size_t)ledger->head->locks * sizeof(int64_t));
+    struct progress_monitor *made =
+        memory_new(1, sizeof *made + efforts_bytes +
+                          TIMES_A_LOCK * (size_t)ledger->head->locks * sizeof(int64_t));
     made->faults = (void *)&made->efforts[ledger->head->clients];
     made->beliefs = made->faults + ledger->head->locks;
+    made->wanted = made->beliefs + ledger->head->locks;
+    made->asked = made->wanted + ledger->head->locks;
     made->fault_index = made->server_index = NO_INDEX;
     for (int i = 0; i < ledger->head->locks; i++)
         made->beliefs[i] = NO_INDEX;
@@ -89,6 +97,40 @@ static void note_fault(struct monitor *monitor, const struct event *event)
     for (int i = 0; i < locks; i++)
         if ((event->client < 0 || event->lock == i) && over_us(event) > self->faults[i])
             self->faults[i] = over_us(event);
+}
+
+/* Of several servers an acquire must be done within its lease, or it has none left. */
+static bool is_too_slow(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    return ledger->quorum > 1 && ledger->has_lease && event->kind == EVENT_RETURN &&
+           event->time_us - client->call_us >= ledger->lease_us;
+}
+
+static bool is_asked_for(const struct ledger *ledger, const struct event *event)
+{
+    for (int i = 0; i < ledger->head->clients; i++) {
+        const struct ledger_client *client = &ledger->clients[i];
+        if (i != event->client && client->lock == event->lock && client->is_acquiring)
+            return true;
+    }
+    return false;
+}
+
+/* Who asks behind a pause of a lease in which nobody did asks for the first time: until then nobody
+ * can have got it. So it is behind an acquire that took too long to get it. */
+static void note_asking(struct monitor *monitor, const struct event *event)
+{
+    const struct ledger *ledger = monitor->ledger;
+    struct progress_monitor *self = monitor->state;
+    if (event->op != OP_ACQUIRE || (event->kind != EVENT_CALL && event->kind != EVENT_RETURN))
+        return;
+    const bool is_behind_pause = event->kind == EVENT_CALL &&
+                                 event->time_us - self->asked[event->lock] > ledger->lease_us &&
+                                 !is_asked_for(ledger, event);
+    if (is_behind_pause || is_too_slow(ledger, event))
+        self->wanted[event->lock] = event->time_us;
+    self->asked[event->lock] = event->time_us;
 }
 
 /* A key that never goes, and nobody who would delete it. */
@@ -150,14 +192,6 @@ static bool is_in_work(const struct monitor *monitor, int lock)
     return false;
 }
 
-/* Of several servers an acquire must be done within its lease, or it has none left. */
-static bool is_too_slow(const struct ledger *ledger, const struct event *event)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    return ledger->quorum > 1 && ledger->has_lease && event->kind == EVENT_RETURN &&
-           event->time_us - client->call_us >= ledger->lease_us;
-}
-
 /* Nobody has got the lock for so long. */
 static bool is_silent(const struct monitor *monitor, const struct event *event, int lock,
                       int64_t asked_us)
@@ -170,6 +204,8 @@ static bool is_silent(const struct monitor *monitor, const struct event *event, 
     int64_t shifted_us = 0;
     if (ledger->quorum > 1 && self->faults[lock] > since_us)
         since_us = self->faults[lock];
+    if (ledger->quorum > 1 && self->wanted[lock] > since_us)
+        since_us = self->wanted[lock];
     for (int s = 0; s < ledger->head->servers; s++)
         if (ledger->locks[lock].keys[s].shifted_us > shifted_us)
             shifted_us = ledger->locks[lock].keys[s].shifted_us;
@@ -352,6 +388,7 @@ static void event(struct monitor *monitor, const struct event *event)
         self->beliefs[event->lock] = event->index;
     const struct ledger_client *client = &ledger->clients[event->client];
     follow(self, client, event);
+    note_asking(monitor, event);
     if (event->kind == EVENT_STRAND && is_under_way(ledger, event))
         hit_strand(monitor, event);
     bool is_vain = is_in_vain(monitor, event);

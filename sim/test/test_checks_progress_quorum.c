@@ -90,8 +90,8 @@ static void a_fault_that_lasts_has_not_stopped(void **state)
     }
 }
 
-/* Two leases end at 600. B is answered at 590 or at 610, and cleans up a little later; or it takes
- * so long that nothing of its lease is left, which it must refuse by itself. */
+/* Two leases of C's asking end at 600. B is answered at 590 or at 610, and cleans up a little
+ * later; or it takes so long that nothing of its lease is left, which it must refuse by itself. */
 static void a_refusal_counts_from_the_answer_not_from_the_cleaning(void **state)
 {
     static const struct {
@@ -101,6 +101,7 @@ static void a_refusal_counts_from_the_answer_not_from_the_cleaning(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct story *story = story_new(&majority, 3, 300);
+        calls(story, C, OP_ACQUIRE); /* asks all the time */
         at(story, rows[i].called_ms);
         calls(story, B, OP_ACQUIRE);
         at(story, rows[i].answered_ms);
@@ -118,6 +119,48 @@ static void a_refusal_counts_from_the_answer_not_from_the_cleaning(void **state)
     }
 }
 
+/* A key each, given back, and all are refused: at so late a time, behind a pause since the first
+ * split vote, or a first acquire. */
+static void splits_the_vote(struct story *story, int ms)
+{
+    at(story, ms);
+    for (int client = A; client <= C; client++)
+        calls(story, client, OP_ACQUIRE);
+    for (int client = A; client <= C; client++)
+        for (int s = 0; s < 3; s++)
+            executes_at(story, client, s, OP_ACQUIRE, set(story, client),
+                        s == client - A ? OK : NIL);
+    for (int client = A; client <= C; client++)
+        executes_at(story, client, client - A, OP_ACQUIRE,
+                    command(VERB_COMPARE_DELETE, token(story, client), 0), INTEGER(1));
+    for (int client = A; client <= C; client++)
+        returns(story, client, OP_ACQUIRE, RESULT_REFUSED);
+}
+
+/* Nobody asked for it for a while, and then a vote is split: that is not stuck. Where they ask time
+ * and again for so long it is, also where one of them has asked all the time. */
+static void time_in_which_nobody_asks_does_not_count(void **state)
+{
+    static const struct {
+        int every_ms, until_ms; /* split votes, from the first one on */
+        bool is_asked_for, is_stuck;
+    } tried[] = {
+        {900, 900, false, false}, {900, 1800, false, false}, {200, 400, false, false},
+        {200, 800, false, true},  {900, 1800, true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = story_new(&majority, 3, 300);
+        if (tried[i].is_asked_for)
+            calls(story, D, OP_ACQUIRE);
+        for (int ms = tried[i].every_ms; ms <= tried[i].until_ms; ms += tried[i].every_ms)
+            splits_the_vote(story, ms);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_PROGRESS].count > 0, tried[i].is_stuck);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_fault_that_lasts_has_not_stopped),
         cmocka_unit_test(a_refusal_counts_from_the_answer_not_from_the_cleaning),
         cmocka_unit_test(a_late_majority_is_progress),
+        cmocka_unit_test(time_in_which_nobody_asks_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
