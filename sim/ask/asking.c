@@ -273,6 +273,7 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
         faults += budget[fault];
     }
     asking->has_one_fault = faults == 1;
+    asking->untried_delay[0] = '\0';
     asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;

@@ -98,6 +98,11 @@ const char *asking_cannot(enum fault fault);
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);
 
+/* Why what the last search (since asking_expect()) did not find is not known, whatever it says: a
+ * client connects anew after a delay that the grid of time makes as long as the lease. NULL: none
+ * does. */
+const char *asking_untried_delay(const struct asking *asking);
+
 /* Why the order of its fences is not known, whatever a search says of it: static until more is
  * asked. NULL: nothing speaks against it, or it promises none. */
 const char *asking_fence_doubt(const struct asking *asking);

@@ -1,5 +1,6 @@
 /* asking_cut.c - connections that break while nothing is waited for on them: does a worker mind? */
 #include "ask/asking_state.h"
+#include "base/units.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -84,4 +85,32 @@ enum fail asking_compare_cut(struct asking *asking, const struct history_edge *e
         if (!(waits >> s & 1) && compare_with_cut(asking, edge, s, failure))
             return failure->code;
     return FAIL_NONE;
+}
+
+/* --- clients that connect anew only after a while --- */
+
+/* A timer is known in whole ticks, rounded up. One of less than a lease that is rounded to a whole
+ * one rings, in the search, when nobody holds the lock any more who did when the connection broke.
+ */
+void asking_note_delay(struct asking *asking, const struct remembered_step *told)
+{
+    const int ticks = asking->lease_ticks;
+    char least[UNITS_TEXT_MAX], lease[UNITS_TEXT_MAX], way[80];
+    if (told->timer_us != ticks * asking->tick_us)
+        return;
+    if (ticks < EXPLORE_LEASE_TICKS_MAX)
+        (void)snprintf(way, sizeof way, "--lease-ticks %d tries it", ticks + 1);
+    else
+        (void)snprintf(way, sizeof way, "picklock run plays it in a scenario");
+    (void)snprintf(asking->untried_delay, sizeof asking->untried_delay,
+                   "a client connects anew by a timer, between %s and %s (a lease) after its "
+                   "connection broke: that another one holds the lock for so long is not tried; "
+                   "%s",
+                   units_print_duration(asking->lease_us / ticks * (ticks - 1), least),
+                   units_print_duration(asking->lease_us, lease), way);
+}
+
+const char *asking_untried_delay(const struct asking *asking)
+{
+    return asking->untried_delay[0] ? asking->untried_delay : NULL;
 }

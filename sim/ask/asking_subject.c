@@ -324,12 +324,11 @@ static void lose(struct subject *subject, const struct config *config,
     struct remembered_step told;
     struct history_class class_of;
     (void)config;
-    const bool is_moved = !asking->failure.code &&
-                          !history_ask(&asking->worker, &edge, &told, &asking->failure) &&
-                          asking_is_moved_by_cut(asking, &edge, &told) &&
-                          !asking_check_cut(asking, &edge, &told, &asking->failure);
-    if (is_moved) {
+    if (!asking->failure.code && !history_ask(&asking->worker, &edge, &told, &asking->failure) &&
+        asking_is_moved_by_cut(asking, &edge, &told) &&
+        !asking_check_cut(asking, &edge, &told, &asking->failure)) {
         take_time(asking, &told, HAPPENS_CUT, client_state);
+        asking_note_delay(asking, &told);
         (void)take_history(asking, &told, client_state, &class_of);
     } else {
         client_state->fields[FIELD_ORDER] = order;

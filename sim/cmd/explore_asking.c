@@ -156,6 +156,8 @@ static enum fail search_all(struct asking *asking, struct cells *cells, struct f
             cell_doubt(&cells->rows[watch.at], asking_failure(asking)->text);
             (void)asking_go_on(asking);
         }
+        if (asking_untried_delay(asking))
+            cell_doubt(&cells->rows[watch.at], asking_untried_delay(asking));
         if (!fail && !cmd_stop)
             asking_audit_ahead(asking, AUDIT_PERCENT, until_us);
     }

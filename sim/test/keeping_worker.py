@@ -1,11 +1,14 @@
-"""keeping_worker.py - a lock whose library looks after its connection by itself, and makes it anew by a timer, as those of Node.js do. Standard
-library only."""
+"""keeping_worker.py [SECONDS] - a lock whose library looks after its connection by itself, and makes it anew by a timer, as those of Node.js do.
+Standard library only."""
 
 import asyncio
 import os
+import sys
 
 import picklock_worker
 from scheme_worker import COMPARE_DELETE, TOKEN
+
+DELAY = float(sys.argv[1]) if len(sys.argv) > 1 else 0.05
 
 
 class Line(asyncio.Protocol):
@@ -26,7 +29,7 @@ class Line(asyncio.Protocol):
 
 
 class Keeping(picklock_worker.Worker):
-    """SetNxPxCad over a connection that is made anew 50 ms after it broke: who wants to send waits for that."""
+    """SetNxPxCad over a connection that is made anew a while after it broke (50 ms): who wants to send waits for that."""
 
     promises = TOKEN
     reply = later = None
@@ -44,7 +47,7 @@ class Keeping(picklock_worker.Worker):
         if self.reply and not self.reply.done():
             self.reply.set_exception(ConnectionError("the server has closed the connection"))
         if not self.is_over:
-            self.later = asyncio.get_running_loop().call_later(0.05, lambda: asyncio.create_task(self.dial()))
+            self.later = asyncio.get_running_loop().call_later(DELAY, lambda: asyncio.create_task(self.dial()))
 
     def close(self):
         self.is_over = True

@@ -19,6 +19,7 @@ static struct asking_figures outcome_of(const char *program, const char *as, boo
         assert_true(asking_audit(asked.asking, 5, 0));
     if (asking_failure(asked.asking)->code)
         fail_msg("%s: %s", as, asking_failure(asked.asking)->text);
+    assert_null(asking_untried_delay(asked.asking));
     assert_int_equal(outcome->end, END_COMPLETE);
     const struct asking_figures figures = asking_figures(asked.asking);
     asking_free(asked.asking);
@@ -108,12 +109,12 @@ static void who_is_refused_tries_again_without_an_attempt_left(void **state)
 
 /* Where its verdicts differ from those of the scheme that it is, and the most further steps of a
  * witness. */
-static int differs_from_scheme(int fault, int *further)
+static int differs_from_scheme(const char *delay, int fault, int *further)
 {
     struct explore_outcome asked, modelled;
     struct explore_options options = bounds_of(fault);
     int differ = 0;
-    (void)outcome_of("keeping_worker", "", true, &options, &asked);
+    (void)outcome_of("keeping_worker", delay, true, &options, &asked);
     options.section = SECTION_NOTHING;
     run(&options, &modelled);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
@@ -131,13 +132,37 @@ static int differs_from_scheme(int fault, int *further)
  * time that passes, a step. */
 static void who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to(void **state)
 {
-    static const int faults[] = {FAULT_RESTART, FAULT_CLIENT_KILL};
+    static const struct {
+        const char *delay;
+        int fault;
+    } rows[] = {{"0.9", FAULT_RESTART}, {"0.05", FAULT_CLIENT_KILL}};
     (void)state;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int further = 0;
-        assert_int_equal(differs_from_scheme(faults[i], &further), 0);
+        assert_int_equal(differs_from_scheme(rows[i].delay, rows[i].fault, &further), 0);
         assert_in_range(further, 0, 1);
     }
+}
+
+/* On this grid it rings when the lease is over: what is not found then is not known. A search
+ * without that fault says nothing of it. */
+static void who_connects_anew_later_than_a_tick_is_told(void **state)
+{
+    struct worker_asked asked;
+    struct explore_options options, own = bounds_of(FAULT_RESTART), without = bounds_of(NONE);
+    struct explore_outcome outcome;
+    (void)state;
+    own.rounds = without.rounds = 1;
+    ask_for(&asked, "keeping_worker", "1.9", 1);
+    search(&asked, &own, &options, &outcome);
+    explore_outcome_free(&outcome);
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_NONE);
+    assert_non_null(asking_untried_delay(asked.asking));
+    assert_non_null(strstr(asking_untried_delay(asked.asking), "between 1s and 2s (a lease)"));
+    search(&asked, &without, &options, &outcome);
+    explore_outcome_free(&outcome);
+    assert_null(asking_untried_delay(asked.asking));
+    asking_free(asked.asking);
 }
 
 /* That it does otherwise at the second time a search of one fault need not ask for, and does not;
@@ -180,6 +205,7 @@ int main(void)
         cmocka_unit_test(who_is_refused_tries_again_without_an_attempt_left),
         cmocka_unit_test(what_only_a_second_fault_shows_is_asked_where_there_may_be_one),
         cmocka_unit_test(who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to),
+        cmocka_unit_test(who_connects_anew_later_than_a_tick_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,12 @@ BITS(reduction, REDUCTIONS);
 enum { REDUCE_ALL = REDUCTIONS_ALL };
 
 /* Bounds of the explorer itself. */
-enum { EXPLORE_CLIENTS_MAX = 6, EXPLORE_ROUNDS_MAX = 7, EXPLORE_FAULTS_MAX = 7 };
+enum {
+    EXPLORE_CLIENTS_MAX = 6,
+    EXPLORE_ROUNDS_MAX = 7,
+    EXPLORE_FAULTS_MAX = 7,
+    EXPLORE_LEASE_TICKS_MAX = 8,
+};
 
 /* How it is searched. Random: a seeded portfolio (strategy.h) of runs from the start, what they
  * find made as short as can be; what they do not find stays unknown. */
