@@ -110,6 +110,15 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
     return (is_there || has_removed(client, event, server)) && !is_lost && !is_over;
 }
 
+/* The network delivered a message of that acquire twice: a copy got the lock, and refused what was
+ * sent; or the other way round. What it got it has given back. */
+static bool is_given_back_copied(const struct ledger *ledger, const struct ledger_client *client,
+                                 int server, const struct grant *grant)
+{
+    return ledger_is_given_back(ledger, grant) && client->repeated.how == REPEAT_COPIED &&
+           client->repeated.attempt == client->attempt && client->repeated.servers >> server & 1;
+}
+
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -119,7 +128,8 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = grant_meant(ledger, event, s);
         const struct grant *behind = &client->own_keys[s];
-        bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
+        bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1 &&
+                              !is_given_back_copied(ledger, client, s, grant);
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
         } else if (is_own(ledger, event, s, grant) || refused_itself) {
