@@ -105,6 +105,7 @@ struct grant {
     bool is_behind;      /* its client had been told "granted": of a late request, or a copy */
     bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
                             written over what it had */
+    bool is_copied;      /* behind another one of its attempt there, by a message that came twice */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */
@@ -346,6 +347,13 @@ const char *ledger_untold(const struct ledger *ledger);
 /* The grant that a client's last attempt has, or had, at a server; index NO_INDEX: none. Borrowed.
  */
 const struct grant *ledger_grant(const struct ledger *ledger, int client, int server);
+
+/* Has the network delivered a message of that attempt to that server twice? */
+static inline bool ledger_is_copied(const struct ledger_client *client, int attempt, int server)
+{
+    return client->repeated.how == REPEAT_COPIED && client->repeated.attempt == attempt &&
+           client->repeated.servers >> server & 1;
+}
 
 /* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
  * and not what its client holds by. */

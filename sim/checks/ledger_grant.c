@@ -229,6 +229,9 @@ static void note_behind(const struct ledger *ledger, const struct event *event, 
     grant->is_renewed = is_behind && before->index != NO_INDEX && before->ending == ENDING_TAKEN &&
                         before->by.index == event->index;
     grant->is_behind = is_behind && !grant->is_renewed;
+    grant->is_copied = event->op == OP_ACQUIRE && client->attempt == event->attempt &&
+                       client->lock == event->lock && before->index != NO_INDEX &&
+                       ledger_is_copied(client, event->attempt, event->server);
 }
 
 static int64_t asked_us(const struct ledger *ledger, const struct event *event)

@@ -20,7 +20,9 @@ bool ledger_came_behind(const struct ledger_client *client, enum operation op, i
                         const struct grant *grant)
 {
     const int64_t index = grant->is_restored ? grant->restored_index : grant->index;
-    return op == OP_RELEASE ? index > client->release_index : client->refused >> server & 1;
+    if (op == OP_RELEASE)
+        return index > client->release_index;
+    return grant->is_copied || client->refused >> server & 1;
 }
 
 /* It has entered the lock more often than it has released it. A release without an answer may be

@@ -115,8 +115,7 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
 static bool is_given_back_copied(const struct ledger *ledger, const struct ledger_client *client,
                                  int server, const struct grant *grant)
 {
-    return ledger_is_given_back(ledger, grant) && client->repeated.how == REPEAT_COPIED &&
-           client->repeated.attempt == client->attempt && client->repeated.servers >> server & 1;
+    return ledger_is_given_back(ledger, grant) && ledger_is_copied(client, client->attempt, server);
 }
 
 static struct untruth judge(const struct ledger *ledger, const struct event *event)

@@ -189,6 +189,28 @@ static void what_the_own_copy_got_may_be_given_back(void **state)
     }
 }
 
+/* Nobody hears what a copy gets behind that: a leftover. Asked for once more it is left untruly. */
+static void what_a_copy_gets_in_the_same_call_is_a_leftover(void **state)
+{
+    (void)state;
+    for (int is_copied = 0; is_copied < 2; is_copied++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        if (is_copied)
+            strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
+        executes(story, A, OP_ACQUIRE, set(story, A), OK);
+        executes(story, A, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, A), 0),
+                 INTEGER(1));
+        executes(story, A, OP_ACQUIRE, set(story, A), OK);
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1,
+                        is_copied ? CAUSE_LEFTOVER : CAUSE_UNTRUE_ANSWER);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, !is_copied);
+        story_free(story);
+    }
+}
+
 static void a_copy_that_comes_behind_the_refusal_makes_it_no_untruth(void **state)
 {
     (void)state;
@@ -391,6 +413,7 @@ int main(void)
         cmocka_unit_test(refused_because_of_ones_own_key_is_an_untruth_cleaned_up_or_not),
         cmocka_unit_test(refused_by_the_own_copy_is_an_untruth),
         cmocka_unit_test(what_the_own_copy_got_may_be_given_back),
+        cmocka_unit_test(what_a_copy_gets_in_the_same_call_is_a_leftover),
         cmocka_unit_test(a_copy_that_comes_behind_the_refusal_makes_it_no_untruth),
         cmocka_unit_test(a_copy_that_comes_behind_the_release_makes_it_no_untruth),
         cmocka_unit_test(a_refused_or_copied_renewal_is_not_a_lost_one),
