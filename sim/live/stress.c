@@ -116,8 +116,10 @@ static bool is_stopped(const struct stress *stress)
 static void check_servers(struct stress *stress)
 {
     struct failure why;
-    if (servers_check(&stress->live->servers, &why))
+    if (servers_check(&stress->live->servers, &why)) {
         stress->failure = why;
+        stress->has_seen_death = true;
+    }
 }
 
 /* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
@@ -449,7 +451,8 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         outcome->injected_wait_us = load_waits_us(&stress, outcome->elapsed_us);
         drain(&stress);
         compare_clocks(&stress);
-        if (stress.failure.code && !live_server_died(live, why))
+        /* How a process ended is told once: who asks again hears that it does not run. */
+        if (stress.failure.code && (stress.has_seen_death || !live_server_died(live, why)))
             *why = stress.failure;
         fail = stress.failure.code;
     }

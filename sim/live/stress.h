@@ -151,6 +151,7 @@ struct stress {
     bool is_striking;             /* a server, which may run the loop */
     struct lock_healing *healing; /* a lock each */
     struct failure failure;
+    bool has_seen_death;     /* the failure: a server died, and how */
     bool is_ordered;         /* every server tells in which order it reads */
     unsigned char *homes;    /* of a cluster: whose each lock's slot was when it began */
     unsigned char *believes; /* whose it is, as a client has learned, + 1; a row a client. 0: not */

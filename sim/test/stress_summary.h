@@ -10,6 +10,8 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Behind our own: its macro fail() would take "enum fail (*f)()" for a call of it. */
 #include <stdarg.h>
@@ -46,7 +48,8 @@ struct summary {
     int64_t stop_after;                    /* events; 0: never */
     bool until_struck;                     /* ends once every fault has struck */
     volatile int stop;
-    int kill_pid; /* killed after stop_after events instead */
+    int kill_pid;   /* killed after stop_after events instead */
+    int held_up_us; /* behind that, by the machine */
     int attempts[CLIENTS_MAX];
     int64_t set_us[CLIENTS_MAX], call_us[CLIENTS_MAX];
     int64_t longest_us; /* from the call of an operation to a request of it */
@@ -108,6 +111,17 @@ static void hold_to_model(struct summary *summary, const struct event *event)
     assert_int_equal(event->reply.second, reply.second);
 }
 
+/* Its connections break before its parent can learn how it ended. */
+static void kill_server(const struct summary *summary)
+{
+    siginfo_t ended;
+    assert_int_equal(kill(summary->kill_pid, SIGKILL), 0);
+    if (!summary->held_up_us)
+        return;
+    assert_int_equal(waitid(P_PID, (id_t)summary->kill_pid, &ended, WEXITED | WNOWAIT), 0);
+    (void)usleep((useconds_t)summary->held_up_us);
+}
+
 static void summary_take(void *context, const struct event *event)
 {
     struct summary *summary = context;
@@ -158,7 +172,7 @@ static void summary_take(void *context, const struct event *event)
         summary->stop = 1;
     if (summary->stop_after && summary->events == summary->stop_after) {
         if (summary->kill_pid)
-            assert_int_equal(kill(summary->kill_pid, SIGKILL), 0);
+            kill_server(summary);
         else
             summary->stop = 1;
     }
