@@ -63,7 +63,7 @@ bool suggest_is_slip(const char *word, const char *right)
 {
     const size_t letters = strlen(word), wanted = strlen(right);
     return letters <= WORD_MAX && wanted <= WORD_MAX && letters <= wanted + 1 &&
-           wanted <= letters + 1 && distance(word, right) == 1;
+           wanted <= letters + 1 && distance(word, right) <= 1 && strcmp(word, right) != 0;
 }
 
 enum { SLIP_LEAST = 3 }; /* letters: a shorter name is near to many others */

@@ -13,7 +13,8 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
 enum { SUGGEST_BYTES = 320 };
 const char *suggest_words(const char *nearest, const char *otherwise, char words[SUGGEST_BYTES]);
 
-/* Is it the right word with one letter wrong, missing, too many, or changed for its neighbour? */
+/* Is it the right word with one letter wrong, missing, too many, or changed for its neighbour, or
+ * in other letters, small or capital? */
 bool suggest_is_slip(const char *word, const char *right);
 
 /* The name of those, of three letters or more, that word is a slip of; NULL: none. What is near to

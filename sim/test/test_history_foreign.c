@@ -84,6 +84,7 @@ static void bad_foreign_heads_are_refused(void **state)
         {HEAD_OF("2", ",\"promises\":\"fence\""), "wants a list"},
         {HEAD_OF("2", ",\"processes\":[]"), "one for each client"},
         {HEAD_OF("2", ",\"proceses\":[\"p\"]"), "did you mean 'processes'?"},
+        {HEAD_OF("2", ",\"Closed\":true"), "did you mean 'closed'?"},
         {HEAD_OF("1", ",\"processes\":[\"p\"]"), "unknown field 'processes'"},
         {HEAD_OF("3", ""), "'picklock.history/2' and 'picklock.history/1'"},
     };

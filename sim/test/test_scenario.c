@@ -212,7 +212,8 @@ static void a_scheme_that_is_not_loaded(void **state)
         assert_false(suggest_is_slip(schemes[i]->name, schemes[i]->name));
         assert_false(suggest_is_slip("my-lock", schemes[i]->name));
     }
-    static const char *const slips[] = {"redlok", "redlockk", "redlick", "redolck", "Xredlock"};
+    static const char *const slips[] = {"redlok",  "redlockk", "redlick",
+                                        "redolck", "Xredlock", "RedLock"};
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
         assert_true(suggest_is_slip(slips[i], "redlock"));
     assert_false(suggest_is_slip("redlock-2", "redlock"));
