@@ -233,8 +233,9 @@ static enum answers release_returned(struct answers_engine *engine, const struct
         return standing_released(lock, event->client);
     if (event->result == RESULT_UNSUPPORTED)
         return standing_not_released(lock, event->client);
+    const bool by_clock = asker->acquire == ASKED_GRANTED && is_late(engine, asker->called_us);
     asker->keeps = KEEPS_NOTHING;
-    return standing_not_mine(lock, event->client, true);
+    return standing_not_mine(lock, event->client, by_clock ? NOT_MINE_BY_CLOCK : NOT_MINE_RELEASED);
 }
 
 static enum answers renewal_returned(struct answers_engine *engine, const struct event *event)
@@ -254,7 +255,7 @@ static enum answers renewal_returned(struct answers_engine *engine, const struct
     if (event->result != RESULT_NOT_MINE || engine->rules.ignores_misses)
         return ANSWERS_FIT;
     asker->keeps = KEEPS_NOTHING;
-    return standing_not_mine(lock, event->client, false);
+    return standing_not_mine(lock, event->client, NOT_MINE_RENEWED);
 }
 
 static enum answers returned(struct answers_engine *engine, const struct event *event)

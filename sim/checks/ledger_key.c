@@ -434,7 +434,9 @@ static void entered(const struct context *context)
     const struct event *event = context->event;
     struct grant *grant = &context->key->grant;
     struct ledger_client *client = &context->ledger->clients[event->client];
-    const bool is_it = change_is_any(&context->effect) || context->effect.did == DID_READ;
+    /* Everybody reads a stamp. */
+    const bool is_it = change_is_any(&context->effect) ||
+                       (context->effect.did == DID_READ && !context->ledger->has_stamps);
     if (event->op != OP_ACQUIRE || !event->opaque || !context->key->is_present ||
         grant->ending != ENDING_NONE || grant->client != event->client || !is_it)
         return;

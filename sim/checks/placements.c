@@ -17,6 +17,8 @@ struct tried {
     int refused;      /* the event by which it is executed, or never; -1: none */
     int own;          /* the acquire of the same attempt, of those that are tried; -1: none */
     enum result result;
+    bool by_clock;    /* "not mine" of a release, when the lease that its attempt was granted is
+                         over: it may have removed the lock */
     bool was_granted; /* the last that its client was told by its call is that it has the lock */
 };
 
@@ -102,6 +104,18 @@ static int own_of(const struct placements *placements, const struct event *event
     return -1;
 }
 
+static bool is_by_clock(const struct placements *placements, const struct tried *tried)
+{
+    if (tried->op != OP_RELEASE || tried->answer < 0 || tried->result != RESULT_NOT_MINE ||
+        tried->own < 0 || !placements->lease)
+        return false;
+    const struct tried *own = &placements->tried[tried->own];
+    const int64_t took =
+        placements->events[tried->answer].time_us - placements->events[own->call].time_us;
+    return own->answer >= 0 && own->answer < tried->call && own->result == RESULT_GRANTED &&
+           took >= placements->lease;
+}
+
 static void list(struct placements *placements)
 {
     placements->operations = 0;
@@ -129,6 +143,7 @@ static void list(struct placements *placements)
         if (tried->answer >= 0 &&
             (result_outcome(tried->result) == OUTCOME_INFO || is_late(placements, tried)))
             tried->answer = -1;
+        tried->by_clock = is_by_clock(placements, tried);
         placements->operations++;
     }
 }
@@ -206,15 +221,16 @@ static bool is_answered_so(const struct placements *placements, const struct tri
                            const struct state *state)
 {
     const bool is_ok = result_outcome(tried->result) == OUTCOME_OK;
-    return tried->answer < 0 || is_possible(placements, tried, state) == is_ok ||
+    return tried->answer < 0 || tried->by_clock || is_possible(placements, tried, state) == is_ok ||
            (!is_ok && may_miss(placements, tried, state));
 }
 
 static void execute(struct placements *placements, struct state state, int number)
 {
     const struct tried *tried = &placements->tried[number];
-    const bool takes_effect = is_possible(placements, tried, &state) &&
-                              (tried->answer < 0 || result_outcome(tried->result) == OUTCOME_OK);
+    const bool takes_effect =
+        is_possible(placements, tried, &state) &&
+        (tried->answer < 0 || tried->by_clock || result_outcome(tried->result) == OUTCOME_OK);
     state.executed |= 1 << number;
     if (takes_effect && state.reentered && tried->op == OP_RELEASE)
         reach(placements, state); /* it was not the last */

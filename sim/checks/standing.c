@@ -375,14 +375,17 @@ static void miss(struct lock_answers *lock, const struct lock_way *way, int clie
     }
 }
 
-enum answers standing_not_mine(struct lock_answers *lock, int client, bool is_release)
+enum answers standing_not_mine(struct lock_answers *lock, int client, enum not_mine what)
 {
     struct asker *asker = &lock->room->askers[client];
+    const bool is_release = what != NOT_MINE_RENEWED;
     enum answers said = ANSWERS_FIT;
     if (!lock->is_lost) {
         begin(lock);
         for (int i = 0; i < lock->ways.count; i++) {
             const struct lock_way *way = &lock->ways.rows[i];
+            if (what == NOT_MINE_BY_CLOCK)
+                take_back(lock, way, client);
             if (way->owner == client)
                 miss(lock, way, client);
             else if (!is_release || !(standing_used(way, client) & USED_RELEASE))

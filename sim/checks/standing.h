@@ -123,6 +123,10 @@ void standing_may_release(struct lock_answers *lock, int client);
 /* It releases, or renews. */
 void standing_ask_more(struct lock_answers *lock, int client);
 
+/* Of a renewal; of a release; of one whose client may say so by its own clock, when the lease that
+ * it was granted is over: whatever a server has answered, so that it may have released the lock. */
+enum not_mine { NOT_MINE_RENEWED, NOT_MINE_RELEASED, NOT_MINE_BY_CLOCK };
+
 /* Answers. may_reenter: an attempt of the client's that it has left may have the lock, and this one
  * be granted it again; is_silent: it proves only that this acquire had no effect;
  * too_late: it was refused, and may have had the lock by then. */
@@ -131,7 +135,7 @@ enum answers standing_refused(struct lock_answers *lock, int client, bool is_sil
 enum answers standing_too_late(struct lock_answers *lock, int client);
 enum answers standing_released(struct lock_answers *lock, int client);
 enum answers standing_not_released(struct lock_answers *lock, int client);
-enum answers standing_not_mine(struct lock_answers *lock, int client, bool is_release);
+enum answers standing_not_mine(struct lock_answers *lock, int client, enum not_mine what);
 enum answers standing_renewed(struct lock_answers *lock, int client);
 void standing_unanswered(struct lock_answers *lock, int client); /* a release */
 

@@ -200,10 +200,12 @@ static bool is_seen(const struct ledger *ledger, int number)
            (!ledger->scheme || client->answered_us != NEVER_US);
 }
 
-/* So many servers must have granted it. What nobody says that it takes is not asked for. */
+/* So many servers must have granted it. What nobody says that it takes is not asked for; nor is a
+ * scheme of ours, which the explorer judges by the same rules, from states that do not tell which
+ * servers had granted a lock that they have lost since: its minorities show as split grants. */
 static int servers_needed(const struct ledger *ledger)
 {
-    return ledger->is_stated ? ledger->quorum : 1;
+    return ledger->is_stated && !ledger->scheme ? ledger->quorum : 1;
 }
 
 static void say_granted_by(const struct ledger *ledger, const struct event *event,

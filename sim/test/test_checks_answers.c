@@ -126,6 +126,12 @@ static void not_mine_is_what_was_lost(void **state)
     (void)state;
     CANNOT(10, "0 A acquire; 1 A granted; 2 A release; 9 A not-mine");
     CAN_BE(10, "0 A acquire; 1 A granted; 2 A release; 10 A not-mine");
+    /* By its own clock it may say so, whatever its release has done. */
+    CAN_BE(10, "0 A acquire; 1 A granted; 2 A release; 3 B acquire; 4 B granted; 10 A not-mine");
+    CANNOT(10, "0 A acquire; 1 A granted; 2 A release; 3 B acquire; 4 B granted; 9 A not-mine");
+    CANNOT(10, "0 A acquire; 1 A granted; 2 B acquire; 3 B granted; 4 A release; 10 A not-mine");
+    CAN_BE(10, "0 A acquire; 1 A granted; 2 A release; 3 B acquire; 10 A not-mine; 11 B granted; "
+               "12 C acquire; 13 C granted");
     CANNOT(0, "0 A acquire; 1 A granted; 2 A extend; 20 A not-mine");
     CANNOT(10, "0 A acquire; 1 A granted; 10 B acquire; 11 B granted; 12 A release; "
                "13 A released");
