@@ -93,9 +93,15 @@ static const struct grant *grant_meant(const struct ledger *ledger, const struct
     return grant_asked(ledger, event, server);
 }
 
-/* A server has that, or this release has removed it there: "refused", or "not mine", is not so.
- * When its time is over its client may say so by its own clock, whatever a server answered before.
+/* When its time is over its client may say so by its own clock, whatever a server answered before.
  */
+static bool is_over(const struct ledger *ledger, const struct event *event,
+                    const struct grant *grant)
+{
+    return grant->until_us != NEVER_US && event->time_us + ledger->error_us >= grant->until_us;
+}
+
+/* A server has that, or this release has removed it there: "refused", or "not mine", is not so. */
 static bool is_own(const struct ledger *ledger, const struct event *event, int server,
                    const struct grant *grant)
 {
@@ -105,17 +111,19 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
     const bool is_there =
         grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
         (key->grant.index != grant->index || !ledger_may_be_gone(ledger, key, event->time_us));
-    const bool is_over =
-        grant->until_us != NEVER_US && event->time_us + ledger->error_us >= grant->until_us;
-    return (is_there || has_removed(client, event, server)) && !is_lost && !is_over;
+    return (is_there || has_removed(client, event, server)) && !is_lost &&
+           !is_over(ledger, event, grant);
 }
 
 /* The network delivered a message of that acquire twice: a copy got the lock, and refused what was
- * sent; or the other way round. What it got it has given back. */
-static bool is_given_back_copied(const struct ledger *ledger, const struct ledger_client *client,
-                                 int server, const struct grant *grant)
+ * sent; or the other way round. What it got it has given back, or its time is over. */
+static bool is_gone_copied(const struct ledger *ledger, const struct event *event, int server,
+                           const struct grant *grant)
 {
-    return ledger_is_given_back(ledger, grant) && ledger_is_copied(client, client->attempt, server);
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const bool is_gone = ledger_is_given_back(ledger, grant) ||
+                         (grant->index != NO_INDEX && is_over(ledger, event, grant));
+    return is_gone && ledger_is_copied(client, client->attempt, server);
 }
 
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
@@ -128,7 +136,7 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
         const struct grant *grant = grant_meant(ledger, event, s);
         const struct grant *behind = &client->own_keys[s];
         bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1 &&
-                              !is_given_back_copied(ledger, client, s, grant);
+                              !is_gone_copied(ledger, event, s, grant);
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
         } else if (is_own(ledger, event, s, grant) || refused_itself) {
