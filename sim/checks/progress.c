@@ -107,27 +107,17 @@ static bool is_too_slow(const struct ledger *ledger, const struct event *event)
            event->time_us - client->call_us >= ledger->lease_us;
 }
 
-static bool is_asked_for(const struct ledger *ledger, const struct event *event)
-{
-    for (int i = 0; i < ledger->head->clients; i++) {
-        const struct ledger_client *client = &ledger->clients[i];
-        if (i != event->client && client->lock == event->lock && client->is_acquiring)
-            return true;
-    }
-    return false;
-}
-
 /* Who asks behind a pause of a lease in which nobody did asks for the first time: until then nobody
- * can have got it. So it is behind an acquire that took too long to get it. */
+ * can have got it. So it is behind an acquire that took too long to get it; and one that has not
+ * returned within a lease does not ask any more. */
 static void note_asking(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
     struct progress_monitor *self = monitor->state;
     if (event->op != OP_ACQUIRE || (event->kind != EVENT_CALL && event->kind != EVENT_RETURN))
         return;
-    const bool is_behind_pause = event->kind == EVENT_CALL &&
-                                 event->time_us - self->asked[event->lock] > ledger->lease_us &&
-                                 !is_asked_for(ledger, event);
+    const bool is_behind_pause =
+        event->kind == EVENT_CALL && event->time_us - self->asked[event->lock] > ledger->lease_us;
     if (is_behind_pause || is_too_slow(ledger, event))
         self->wanted[event->lock] = event->time_us;
     self->asked[event->lock] = event->time_us;

@@ -16,7 +16,8 @@ static void refuses(struct story *story, int client, int server)
 }
 
 /* A's SETs come when its attempt is over. The second makes a majority while the first key is still
- * there, and none behind its expiry at 800 ms. B is refused by one known key, which bars nobody. */
+ * there, and none behind its expiry at 800 ms. B is refused by one known key, which bars nobody.
+ * Others ask all the while. */
 static void a_late_majority_of_keys_that_are_not_there_together_is_no_sign_of_life(void **state)
 {
     (void)state;
@@ -31,8 +32,13 @@ static void a_late_majority_of_keys_that_are_not_there_together_is_no_sign_of_li
         sends(story, A, 0, OP_ACQUIRE, late.command);
         returns(story, A, OP_ACQUIRE, RESULT_FAILED);
         calls(story, A, OP_ACQUIRE);
+        at(story, 250);
+        calls(story, C, OP_ACQUIRE);
         at(story, 500);
+        calls(story, D, OP_ACQUIRE);
         happens(story, late);
+        at(story, 750);
+        calls(story, E, OP_ACQUIRE);
         at(story, second_ms);
         late.server = 1;
         happens(story, late);
