@@ -25,7 +25,8 @@ struct answers_engine *answers_new(struct answers_rules rules, int clients, int 
     if (rules.anybody_releases)
         made->mutex = mutex_answers_new(clients, locks);
     made->askers = memory_new((size_t)clients, sizeof *made->askers);
-    made->room = (struct standing_room){.askers = made->askers, .lease_us = rules.lease_us};
+    made->room = (struct standing_room){
+        .askers = made->askers, .lease_us = rules.lease_us, .is_quorum = rules.is_quorum};
     made->locks = memory_new((size_t)locks, sizeof *made->locks);
     made->locks_count = locks;
     for (int i = 0; i < locks; i++)

@@ -23,8 +23,10 @@
 #include "history/event.h"
 
 struct answers_rules {
-    int64_t lease_us;          /* an ownership lasts at least so long; 0: until it is released */
-    bool ignores_misses;       /* "refused" and "not mine" prove nothing: a quorum may be missed */
+    int64_t lease_us;    /* an ownership lasts at least so long; 0: until it is released */
+    bool is_quorum;      /* of several servers, each of which counts the lease from when it was
+                            asked itself: an ownership lasts so long from its call at least */
+    bool ignores_misses; /* "refused" and "not mine" prove nothing: a quorum may be missed */
     bool doubts_late_releases; /* "released", told a lease or more after the acquire's call, proves
                                   nothing: who just deletes is told so whatever was there */
     bool releases_former;  /* a release, or a renewal, may be of what its client had, or may have,

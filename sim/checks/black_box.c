@@ -9,7 +9,8 @@
 /* A lease may end early by what clocks disagree. */
 static struct answers_engine *engine_for(const struct ledger *ledger, int64_t least_us)
 {
-    struct answers_rules rules = {.ignores_misses = ledger->quorum > 1 || ledger->has_leases,
+    struct answers_rules rules = {.is_quorum = ledger->quorum > 1,
+                                  .ignores_misses = ledger->quorum > 1 || ledger->has_leases,
                                   .doubts_late_releases = true,
                                   .releases_former = true,
                                   .may_be_reentered = !ledger->head->refuses_holder,

@@ -94,6 +94,7 @@ struct ways {
 struct standing_room {
     struct asker *askers;
     int64_t lease_us; /* 0: none */
+    bool is_quorum;   /* the lease may count from the call: answers.h */
     int64_t now_us;   /* of the event in hand */
     struct ways next, freed;
     bool is_lenient; /* something was weighed more leniently than it could have been */

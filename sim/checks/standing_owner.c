@@ -99,20 +99,29 @@ static int64_t lease_end(const struct lock_answers *lock, int64_t began_us)
     return lock->room->lease_us ? began_us + lock->room->lease_us : INT64_MAX;
 }
 
+/* Of one that is told. */
+static int64_t ownership_end(const struct lock_answers *lock, const struct lock_way *way)
+{
+    if (lock->room->is_quorum && way->owner >= 0)
+        return later(way->from_us, lease_end(lock, lock->room->askers[way->owner].called_us));
+    return lease_end(lock, way->from_us);
+}
+
 void standing_own(const struct lock_answers *lock, struct lock_way *way, int client,
                   int64_t since_us)
 {
     way->is_untold = client < 0 || asker_may_have(&lock->room->askers[client]);
     way->owner = client;
     way->from_us = later(way->from_us, since_us);
-    way->ends_us = way->is_untold ? way->from_us : lease_end(lock, way->from_us);
+    way->ends_us = way->is_untold ? way->from_us : ownership_end(lock, way);
     way->until_us = 0;
 }
 
 void standing_tell(const struct lock_answers *lock, struct lock_way *way)
 {
     if (way->is_untold)
-        way->ends_us = lease_end(lock, way->ends_us);
+        way->ends_us =
+            lock->room->is_quorum ? ownership_end(lock, way) : lease_end(lock, way->ends_us);
     way->is_untold = false;
 }
 

@@ -211,9 +211,36 @@ static void a_release_without_an_answer_may_end_what_any_attempt_has(void **stat
     ASSERT_ROWS(rows);
 }
 
+static bool contradicts_of_a_quorum(const char *story, bool is_quorum)
+{
+    const struct answers_rules rules = {.lease_us = 10, .is_quorum = is_quorum};
+    struct answers_engine *engine = answers_new(rules, TOLD_CLIENTS, 1);
+    struct told told;
+    bool contradicts = false;
+    read_story(story, &told);
+    for (int i = 0; i < told.count; i++)
+        contradicts |= answers_event(engine, &told.events[i]) == ANSWERS_CONTRADICT;
+    answers_free(engine);
+    return contradicts;
+}
+
+/* Most of its keys may have been there long before the one that made it a majority. */
+static void a_lease_of_several_servers_may_count_from_the_call(void **state)
+{
+    (void)state;
+#define LATE "0 A acquire; 1 B acquire; 2 B granted; 5 B release; 6 B released; 9 A granted; "
+    static const char over[] = LATE "10 C acquire; 11 C granted";
+    static const char within[] = LATE "9 C acquire; 9 C granted";
+    assert_true(contradicts_of_a_quorum(over, false));
+    assert_false(contradicts_of_a_quorum(over, true));
+    assert_true(contradicts_of_a_quorum(within, true));
+#undef LATE
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lease_of_several_servers_may_count_from_the_call),
         cmocka_unit_test(who_has_entered_again_has_it_until_another_one_is_granted_it),
         cmocka_unit_test(what_an_attempt_before_has_is_released_and_renewed),
         cmocka_unit_test(an_attempt_without_an_acquire_is_of_what_one_before_may_have),
