@@ -230,7 +230,8 @@ static void note_behind(const struct ledger *ledger, const struct event *event, 
                         before->by.index == event->index;
     grant->is_behind = is_behind && !grant->is_renewed;
     grant->is_copied = event->op == OP_ACQUIRE && client->attempt == event->attempt &&
-                       client->lock == event->lock && before->index != NO_INDEX &&
+                       client->lock == event->lock &&
+                       (before->index != NO_INDEX || client->unasked >> event->server & 1) &&
                        ledger_is_copied(client, event->attempt, event->server);
 }
 

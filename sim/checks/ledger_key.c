@@ -364,6 +364,7 @@ static void see_taken(struct context *context)
         *refuser = *grant;
     } else {
         client->refused |= is_answer ? server : 0;
+        client->unasked |= is_answer ? server : 0;
         client->refused_itself &= ~server;
     }
 }
