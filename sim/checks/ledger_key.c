@@ -420,11 +420,14 @@ static bool is_repeated(const struct context *context, const struct grant *grant
 {
     const struct event *event = context->event;
     const struct ledger_client *client = &context->ledger->clients[event->client];
+    const bool is_any_copied = !client->repeated.opaque.name[0] && /* which one is not told */
+                               ledger_is_copied(client, event->attempt, event->server);
     struct quote sent;
     ledger_quote(&sent, event);
     return client->attempt == event->attempt && grant->index != event->index &&
            strcmp(sent.name, grant->sent.name) == 0 && strcmp(sent.text, grant->sent.text) == 0 &&
-           (client->acquired == RESULT_GRANTED || ledger_change(context).repeat != REPEAT_NONE);
+           (client->acquired == RESULT_GRANTED || is_any_copied ||
+            ledger_change(context).repeat != REPEAT_NONE);
 }
 
 /* An acquire may enter what its client has by another attempt: then one release is not the last. Of

@@ -206,7 +206,7 @@ static void who_entered_and_was_told_not_mine_has_released_nothing(void **state)
  * so where another command of that acquire comes, or none: then it was the release's to end it. */
 static void what_a_copy_enters_is_a_leftover(void **state)
 {
-    enum { NONE, COPY, COPY_UNTOLD, IN_CALL, ANOTHER, KINDS };
+    enum { NONE, COPY, COPY_UNTOLD, IN_CALL, IN_CALL_UNNAMED, IN_CALL_OTHER, ANOTHER, KINDS };
     (void)state;
     for (int i = 0; i < 2 * KINDS; i++) {
         const bool has_lease = i % 2;
@@ -217,16 +217,21 @@ static void what_a_copy_enters_is_a_leftover(void **state)
         assert_true(fault_read("duplicate", &fault.fault));
         calls(story, A, OP_ACQUIRE);
         runs(story, A, OP_ACQUIRE, made(has_lease));
-        if (kind == COPY || kind == IN_CALL)
+        const bool is_in_call = kind == IN_CALL || kind == IN_CALL_UNNAMED || kind == IN_CALL_OTHER;
+        if (kind == IN_CALL_UNNAMED)
+            fault.opaque = NULL;
+        snprintf(other.text, sizeof other.text, "EXPIRE lock 300");
+        if (kind == IN_CALL_OTHER)
+            fault.opaque = &other;
+        if (kind == COPY || is_in_call)
             happens(story, fault);
-        if (kind == IN_CALL)
+        if (is_in_call)
             runs(story, A, OP_ACQUIRE, enters(has_lease));
         returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
         if (kind == COPY || kind == COPY_UNTOLD)
             runs(story, A, OP_ACQUIRE, enters(has_lease));
         if (kind == ANOTHER) {
             struct effects effects = {.count = 1, .on = {enters(has_lease)}};
-            snprintf(other.text, sizeof other.text, "EXPIRE lock 300");
             happens(story, (struct event){.kind = EVENT_EXECUTE,
                                           .client = A,
                                           .op = OP_ACQUIRE,
@@ -236,8 +241,9 @@ static void what_a_copy_enters_is_a_leftover(void **state)
         }
         gives_back(story, A, is_read(), RESULT_RELEASED);
         ends(story);
+        const bool is_untrue = kind == NONE || kind == IN_CALL_OTHER || kind == ANOTHER;
         assert_violated(story, PROPERTY_NO_ORPHAN, 1,
-                        kind == NONE || kind == ANOTHER ? CAUSE_UNTRUE_ANSWER : CAUSE_LEFTOVER);
+                        is_untrue ? CAUSE_UNTRUE_ANSWER : CAUSE_LEFTOVER);
         story_free(story);
     }
 }
