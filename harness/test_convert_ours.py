@@ -32,6 +32,7 @@ def is_contradicted(checked):
 HELD = "0 0 a1>, 1 0 a1=granted, "
 NEXT = "20000 1 a1>, 20001 1 a1=granted"
 ASKED = HELD + "10 0 a2>, 12 0 a2=refused, "
+UNHEARD = "10 1 a1>, 12 1 a1=refused, 20 0 r1>, 21 0 r1=failed, "
 AGAIN = HELD + "10 0 a2>, 12 0 a2=granted, "
 REFUSED = "0 0 a1>, 1 1 a1>, 2 1 a1=refused, 3 0 a1={}, 5 1 a2>, 6 1 a2=granted"
 
@@ -48,6 +49,10 @@ REFUSED = "0 0 a1>, 1 1 a1>, 2 1 a1=refused, 3 0 a1={}, 5 1 a2>, 6 1 a2=granted"
     (AGAIN + "20 0 r2>, 21 0 r2=released, 22 0 r1>, 23 0 r1=released, " + NEXT, 10000, False),
     (AGAIN + "20 0 r2>, 21 0 r2=released, 22 0 r1>, 23 0 r1=not-mine, " + NEXT, 0, False),
     (AGAIN + NEXT, 0, True),
+    # his release had no answer: he may have it still, and enter it again, until somebody else is granted it
+    (HELD + UNHEARD + "40 0 a2>, 41 0 a2=granted, 50 0 r2>, 51 0 r2=released, 60 1 a2>, 61 1 a2=refused", 10000, False),
+    (HELD + UNHEARD + "30 1 a2>, 31 1 a2=granted, 32 1 r2>, 33 1 r2=released, 40 0 a2>, 41 0 a2=granted, 50 0 r2>, 51 0 r2=released, 60 1 a3>, "
+     "61 1 a3=refused", 10000, True),
     (HELD + "50 0 exit, " + NEXT, 10000, False),
     (HELD + "50 0 crash, " + NEXT, 10000, False),
     (HELD + "50 0 e1>, 60 0 crash, " + NEXT, 10000, False),

@@ -126,6 +126,15 @@ static void end_others(struct export *export, int client)
             export->clients[i].is_holding &= i == client;
 }
 
+/* It is another's now. */
+static void end_stays(struct export *export, int client)
+{
+    const int lock = export->clients[client].lock;
+    for (int i = 0; i < export->head->clients; i++)
+        if (i != client && export_look_at(export, i, lock))
+            export->clients[i].may_stay = false;
+}
+
 /* Which attempt has the lock, by what it was told; one without an answer has ended. Of a lock that
  * was entered again nobody says which. */
 static void pass_on(struct export_client *client, enum result result)
@@ -150,6 +159,10 @@ static void answered(struct export *export, const struct event *event)
     if (event->op == OP_ACCESS)
         return;
     pass_on(client, event->result);
+    if (event->op == OP_RELEASE && outcome == OUTCOME_INFO && client->was_holding) {
+        client->may_stay = true;
+        export->stay++;
+    }
     if (event->op == OP_RELEASE && is_ok && export->head->anybody_releases && !client->was_holding)
         end_others(export, event->client);
     if (event->op == OP_EXTEND && event->result == RESULT_NOT_MINE)
@@ -158,6 +171,8 @@ static void answered(struct export *export, const struct event *event)
         return;
     client->is_holding = true;
     client->held_us = event->time_us;
+    if (export->stay)
+        end_stays(export, event->client);
 }
 
 /* No answer comes any more to what is open. */

@@ -18,6 +18,8 @@ struct export_client {
     bool is_open, is_holding;
     bool was_holding; /* before the operation under way */
     bool may_come;    /* an acquire of its there had no answer: it may have the lock by that */
+    bool may_stay;    /* a release of what it held had no answer: it may have the lock still, until
+                         somebody else is granted it */
     bool is_named;    /* the format has said who that is */
     enum operation op;
     int lock, attempt;
@@ -36,6 +38,7 @@ struct export
     FILE *out;                       /* borrowed */
     const struct history_head *head; /* kept */
     struct export_client *clients;   /* each at the lock that is looked at */
+    int64_t stay;                    /* how often may_stay was set */
     int64_t written;
     int64_t last_us;
     int64_t order;   /* of the event in hand, among those of its microsecond */

@@ -52,16 +52,16 @@ static void leave_open(struct export *export, int client)
 }
 
 /* What is of another attempt than the one that has the lock is none of that process's: left open.
- * So is a grant of what its client has: there it would be one to two; and "not mine" to who may
- * have the lock by an acquire without an answer, which was another process's. */
+ * So is a grant of what its client has, or may have: there it would be one to two; and "not mine"
+ * to who may have the lock by an acquire without an answer, which was another process's. */
 static void answer(struct export *export, const struct event *event)
 {
     static const char *const types[] = {
         [OUTCOME_OK] = "ok", [OUTCOME_FAIL] = "fail", [OUTCOME_INFO] = "info"};
     struct export_client *who = &export->clients[event->client];
     const bool is_ours = export->process < 0;
-    const bool is_again =
-        who->is_holding && event->op == OP_ACQUIRE && event->result == RESULT_GRANTED;
+    const bool is_again = (who->is_holding || who->may_stay) && event->op == OP_ACQUIRE &&
+                          event->result == RESULT_GRANTED;
     const bool is_former = who->may_come && event->result == RESULT_NOT_MINE;
     if (is_ours && (is_again || is_former ||
                     (result_outcome(event->result) != OUTCOME_INFO && export_is_of_another(who)))) {
