@@ -125,7 +125,8 @@ enum cause left_cause(const struct ledger *ledger, const struct grant *grant)
     if (!left->is_left || (left->has_come_late && grant->is_restored))
         return grant->is_restored ? CAUSE_LOST_GRANT : CAUSE_LEFTOVER;
     if (left->has_come_late || left->result == RESULT_UNSUPPORTED ||
-        (left->op == OP_RELEASE && grant->is_entered))
+        (left->op == OP_RELEASE ? grant->is_entered
+                                : ledger_is_left_late(ledger, grant, left->since_us)))
         return CAUSE_LEFTOVER;
     if (!is_open)
         return CAUSE_UNTRUE_ANSWER;

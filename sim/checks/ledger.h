@@ -101,6 +101,7 @@ struct grant {
     bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
     struct change touch; /* the last one who did */
     bool is_entered;     /* a late acquire of its client's found it, and did something with it */
+    bool is_left_once;   /* a copy had entered it, and its acquire has given it back once since */
     int entries;         /* acquires that did, and were told "granted", more than releases since */
     bool is_behind;      /* its client had been told "granted": of a late request, or a copy */
     bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
@@ -357,6 +358,10 @@ static inline bool ledger_is_copied(const struct ledger_client *client, int atte
     return client->repeated.how == REPEAT_COPIED && client->repeated.attempt == attempt &&
            client->repeated.servers >> server & 1;
 }
+
+/* Has its acquire, answered when the lease that it had asked for was over, given it back once, as
+ * far as it knew of it? What is left is what a copy has entered. */
+bool ledger_is_left_late(const struct ledger *ledger, const struct grant *grant, int64_t told_us);
 
 /* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
  * and not what its client holds by. */

@@ -444,12 +444,15 @@ static void entered(const struct context *context)
     if (event->op != OP_ACQUIRE || !event->opaque || !context->key->is_present ||
         grant->ending != ENDING_NONE || grant->client != event->client || !is_it)
         return;
-    if (grant->attempt == event->attempt)
+    if (grant->attempt == event->attempt) {
+        grant->is_left_once |= grant->is_entered && client->is_acquiring &&
+                               context->effect.did == DID_READ && event->reply.kind != REPLY_VALUE;
         grant->is_entered |= is_repeated(context, grant);
-    else if (client->attempt == event->attempt)
+    } else if (client->attempt == event->attempt) {
         client->entered |= 1u << event->server;
-    else
+    } else {
         grant->is_entered = true;
+    }
 }
 
 void ledger_apply(struct ledger *ledger, const struct execution *execution)

@@ -25,6 +25,12 @@ bool ledger_came_behind(const struct ledger_client *client, enum operation op, i
     return grant->is_copied || client->refused >> server & 1;
 }
 
+bool ledger_is_left_late(const struct ledger *ledger, const struct grant *grant, int64_t told_us)
+{
+    return grant->is_left_once && grant->asked_us != NEVER_US && grant->lease_us != NEVER_US &&
+           told_us + ledger->error_us >= ledger_lease_end_us(grant->asked_us, grant->lease_us);
+}
+
 /* It has entered the lock more often than it has released it. A release without an answer may be
  * one of those, or not. */
 static bool has_it_yet(struct grant *grant, const struct event *event)

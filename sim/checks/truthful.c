@@ -112,7 +112,8 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
         grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
         (key->grant.index != grant->index || !ledger_may_be_gone(ledger, key, event->time_us));
     return (is_there || has_removed(client, event, server)) && !is_lost &&
-           !is_over(ledger, event, grant);
+           !is_over(ledger, event, grant) &&
+           !(event->op == OP_ACQUIRE && ledger_is_left_late(ledger, grant, event->time_us));
 }
 
 /* The network delivered a message of that acquire twice: a copy got the lock, and refused what was

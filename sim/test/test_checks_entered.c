@@ -268,6 +268,47 @@ static void what_was_entered_without_an_answer_is_a_leftover(void **state)
     }
 }
 
+/* Who hears too late that it got the lock gives it back once, and must refuse: what a copy has
+ * entered stays. It is a lie in time, where nothing came twice, and where nothing was given back.
+ */
+static void what_a_copy_entered_of_a_late_acquire_is_a_leftover(void **state)
+{
+    enum { IN_TIME, IS_ONE, KEEPS, LOOKS, GIVES_BACK, KINDS };
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        struct event fault = {.kind = EVENT_FAULT, .client = A, .opaque = &script};
+        struct effects effects = {.count = 1, .on = {is_read()}};
+        struct opaque other = script;
+        snprintf(other.text, sizeof other.text, "HINCRBY lock a -1");
+        assert_true(fault_read("duplicate", &fault.fault));
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        if (kind != IS_ONE)
+            happens(story, fault);
+        at(story, kind == IN_TIME ? 10 : LEASE_MS + 10);
+        runs(story, A, OP_ACQUIRE, made(true));
+        runs(story, A, OP_ACQUIRE, enters(true));
+        if (kind != KEEPS)
+            happens(story,
+                    (struct event){.kind = EVENT_EXECUTE,
+                                   .client = A,
+                                   .op = OP_ACQUIRE,
+                                   .reply = kind == LOOKS ? (struct reply){.kind = REPLY_VALUE,
+                                                                           .value = token_of(A)}
+                                                          : INTEGER(1),
+                                   .opaque = &other,
+                                   .effects = &effects});
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        const bool is_untrue = kind != GIVES_BACK;
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1,
+                        is_untrue ? CAUSE_UNTRUE_ANSWER : CAUSE_LEFTOVER);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, is_untrue);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +320,7 @@ int main(void)
         cmocka_unit_test(who_entered_and_was_told_not_mine_has_released_nothing),
         cmocka_unit_test(what_a_copy_enters_is_a_leftover),
         cmocka_unit_test(what_was_entered_without_an_answer_is_a_leftover),
+        cmocka_unit_test(what_a_copy_entered_of_a_late_acquire_is_a_leftover),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
