@@ -59,6 +59,16 @@ static void retaken(const struct context *context)
     ledger_quote(&again->sent, event);
 }
 
+/* A renewal by another attempt of its client's: it counts on the key from then on, if that lives so
+ * long. */
+static void counts_anew(struct context *context)
+{
+    struct grant *grant = &context->key->grant;
+    const int64_t until_us = ledger_counts_until_us(context);
+    if (grant->client == context->event->client && context->key->expire_us >= until_us)
+        grant->until_us = until_us;
+}
+
 static void extended(struct context *context)
 {
     struct ledger *ledger = context->ledger;
@@ -75,6 +85,8 @@ static void extended(struct context *context)
     if (!grant_is_own(grant, event)) {
         retaken(context);
         touched(context);
+        if (is_asked)
+            counts_anew(context);
         return;
     }
     grant->until_us = ledger_counts_until_us(context);

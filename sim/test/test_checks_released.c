@@ -115,12 +115,52 @@ static void not_mine_is_untrue_of_what_was_renewed(void **state)
     }
 }
 
+/* So is it of what was had by an attempt before, where the one that renewed it failed: its time
+ * counts from the renewal, and is over then. */
+static void a_failed_attempt_renews_what_its_client_had(void **state)
+{
+    static const struct {
+        int renewed_ms, told_ms;
+        enum operation op; /* that is told "not mine": the renewal, or a release that removed it */
+        bool is_true;
+    } tried[] = {
+        {LEASE_MS / 2, LEASE_MS - 10, OP_EXTEND, false},
+        {LEASE_MS / 2, LEASE_MS + 10, OP_EXTEND, false},
+        {LEASE_MS / 2, 2 * LEASE_MS, OP_EXTEND, true},
+        {LEASE_MS / 2, LEASE_MS + 10, OP_RELEASE, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        is_refused_by(story, B, A);
+        calls(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, expiry(DID_LENGTHENED, LEASE_MS));
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        at(story, tried[i].renewed_ms);
+        calls(story, A, OP_EXTEND);
+        runs(story, A, OP_EXTEND, expiry(DID_LENGTHENED, LEASE_MS));
+        if (tried[i].op == OP_RELEASE)
+            returns(story, A, OP_EXTEND, RESULT_DONE);
+        at(story, tried[i].told_ms);
+        if (tried[i].op == OP_RELEASE) {
+            calls(story, A, OP_RELEASE);
+            runs(story, A, OP_RELEASE, deleted(A));
+        }
+        returns(story, A, tried[i].op, RESULT_NOT_MINE);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, !tried[i].is_true);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_refused_has_released_nothing),
         cmocka_unit_test(not_mine_is_so_of_what_an_earlier_release_removed),
         cmocka_unit_test(not_mine_is_untrue_of_what_was_renewed),
+        cmocka_unit_test(a_failed_attempt_renews_what_its_client_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
