@@ -106,8 +106,7 @@ struct grant {
     bool is_behind;      /* its client had been told "granted": of a late request, or a copy */
     bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
                             written over what it had */
-    bool is_copied;      /* by a message that came twice, behind another grant to its attempt there,
-                            or behind a refusal, since which it had sent nothing there */
+    bool is_copied;      /* behind another one of its attempt there, by a message that came twice */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */
@@ -179,7 +178,6 @@ struct ledger_client {
     int64_t release_index; /* of the release's call */
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     unsigned refused_unknown; /* the same, because of a key that the history does not know */
-    unsigned unasked;         /* the same as refused, and it has sent nothing there since */
     unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
     unsigned release_ran, release_found, release_missed, release_met, release_gave;
     /* bit a server: its release was executed there on the lock key; that was its client's, or
@@ -250,7 +248,6 @@ struct ledger_client {
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
-BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, unasked);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, extended);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, release_gave);

@@ -185,7 +185,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->call_index = event->index;
     client->answered_us = NEVER_US;
     client->refused_itself = client->refused = client->refused_unknown = 0;
-    client->lost = client->entered = client->unasked = 0;
+    client->lost = client->entered = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->lease_us = NEVER_US;
@@ -233,7 +233,6 @@ static void sent(struct ledger *ledger, const struct event *event)
         return;
     if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
         client->sent_us = client->asked_us[event->server] = event->time_us;
-        client->unasked &= ~(1u << event->server);
         return;
     }
     if (client->renewals[event->server] == NEVER_US)

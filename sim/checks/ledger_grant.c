@@ -230,8 +230,7 @@ static void note_behind(const struct ledger *ledger, const struct event *event, 
                         before->by.index == event->index;
     grant->is_behind = is_behind && !grant->is_renewed;
     grant->is_copied = event->op == OP_ACQUIRE && client->attempt == event->attempt &&
-                       client->lock == event->lock &&
-                       (before->index != NO_INDEX || client->unasked >> event->server & 1) &&
+                       client->lock == event->lock && before->index != NO_INDEX &&
                        ledger_is_copied(client, event->attempt, event->server);
 }
 

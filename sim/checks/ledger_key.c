@@ -376,7 +376,6 @@ static void see_taken(struct context *context)
         *refuser = *grant;
     } else {
         client->refused |= is_answer ? server : 0;
-        client->unasked |= is_answer ? server : 0;
         client->refused_itself &= ~server;
     }
 }

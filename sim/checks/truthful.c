@@ -127,14 +127,6 @@ static bool is_gone_copied(const struct ledger *ledger, const struct event *even
     return is_gone && ledger_is_copied(client, client->attempt, server);
 }
 
-/* Behind what it had been told, or had given back, a copy got it: nobody heard of that, and when it
- * asks once more it cannot tell its key from another's. */
-static bool is_unheard(const struct ledger *ledger, const struct event *event, int server)
-{
-    const struct grant *grant = ledger_grant(ledger, event->client, server);
-    return grant->index != NO_INDEX && grant->is_copied;
-}
-
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -145,8 +137,7 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
         const struct grant *grant = grant_meant(ledger, event, s);
         const struct grant *behind = &client->own_keys[s];
         bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1 &&
-                              !is_gone_copied(ledger, event, s, grant) &&
-                              !is_unheard(ledger, event, s);
+                              !is_gone_copied(ledger, event, s, grant);
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
         } else if (is_own(ledger, event, s, grant) || refused_itself) {

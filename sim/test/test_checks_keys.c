@@ -234,37 +234,6 @@ static void what_a_copy_gets_in_the_same_call_is_a_leftover(void **state)
     }
 }
 
-/* Who is refused by another's key, and then by what a copy of its message got behind that, cannot
- * tell. What it has asked for anew, meanwhile, may be that one's. */
-static void refused_by_what_a_copy_got_behind_a_refusal_is_no_untruth(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        const bool is_copied = i & 1, has_asked_anew = i & 2;
-        struct story *story = story_new(&expiring, 1, 300);
-        acquires(story, B);
-        calls(story, A, OP_ACQUIRE);
-        sends(story, A, 0, OP_ACQUIRE, set(story, A));
-        if (is_copied)
-            strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
-        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
-        releases(story, B, 1);
-        if (has_asked_anew)
-            sends(story, A, 0, OP_ACQUIRE, set(story, A));
-        executes(story, A, OP_ACQUIRE, set(story, A), OK);
-        sends(story, A, 0, OP_ACQUIRE, set(story, A));
-        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
-        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
-        ends(story);
-        if (is_copied && !has_asked_anew)
-            assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
-        else
-            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
-        assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_LEFTOVER);
-        story_free(story);
-    }
-}
-
 static void a_copy_that_comes_behind_the_refusal_makes_it_no_untruth(void **state)
 {
     (void)state;
@@ -469,7 +438,6 @@ int main(void)
         cmocka_unit_test(what_the_own_copy_got_may_be_given_back),
         cmocka_unit_test(what_the_own_copy_got_may_be_over),
         cmocka_unit_test(what_a_copy_gets_in_the_same_call_is_a_leftover),
-        cmocka_unit_test(refused_by_what_a_copy_got_behind_a_refusal_is_no_untruth),
         cmocka_unit_test(a_copy_that_comes_behind_the_refusal_makes_it_no_untruth),
         cmocka_unit_test(a_copy_that_comes_behind_the_release_makes_it_no_untruth),
         cmocka_unit_test(a_refused_or_copied_renewal_is_not_a_lost_one),
