@@ -116,17 +116,6 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
            !(event->op == OP_ACQUIRE && ledger_is_left_late(ledger, grant, event->time_us));
 }
 
-/* The network delivered a message of that acquire twice: a copy got the lock, and refused what was
- * sent; or the other way round. What it got it has given back, or its time is over. */
-static bool is_gone_copied(const struct ledger *ledger, const struct event *event, int server,
-                           const struct grant *grant)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    const bool is_gone = ledger_is_given_back(ledger, grant) ||
-                         (grant->index != NO_INDEX && is_over(ledger, event, grant));
-    return is_gone && ledger_is_copied(client, client->attempt, server);
-}
-
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -136,8 +125,7 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = grant_meant(ledger, event, s);
         const struct grant *behind = &client->own_keys[s];
-        bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1 &&
-                              !is_gone_copied(ledger, event, s, grant);
+        bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
         if (refused_itself && behind->index != NO_INDEX) {
             add_leftover(ledger, &untruth, behind);
         } else if (is_own(ledger, event, s, grant) || refused_itself) {

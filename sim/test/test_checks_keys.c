@@ -166,52 +166,6 @@ static void refused_by_the_own_copy_is_an_untruth(void **state)
     story_free(story);
 }
 
-/* It is none where the acquire has given back what its copy got: nothing was gained. */
-static void what_the_own_copy_got_may_be_given_back(void **state)
-{
-    (void)state;
-    for (int is_copied = 0; is_copied < 2; is_copied++) {
-        struct story *story = story_new(&expiring, 1, 300);
-        calls(story, A, OP_ACQUIRE);
-        if (is_copied)
-            strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
-        executes(story, A, OP_ACQUIRE, set(story, A), OK);
-        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
-        executes(story, A, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, A), 0),
-                 INTEGER(1));
-        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
-        ends(story);
-        if (is_copied)
-            assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
-        else
-            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
-        story_free(story);
-    }
-}
-
-/* Nor where its time is over: its client may say so by its own clock. */
-static void what_the_own_copy_got_may_be_over(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        const bool is_copied = i & 1, is_over = i & 2;
-        struct story *story = story_new(&expiring, 1, 300);
-        calls(story, A, OP_ACQUIRE);
-        if (is_copied)
-            strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
-        executes(story, A, OP_ACQUIRE, set(story, A), OK);
-        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
-        at(story, is_over ? 310 : 290);
-        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
-        ends(story);
-        if (is_copied && is_over)
-            assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
-        else
-            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
-        story_free(story);
-    }
-}
-
 /* Nobody hears what a copy gets behind that: a leftover. Asked for once more it is left untruly. */
 static void what_a_copy_gets_in_the_same_call_is_a_leftover(void **state)
 {
@@ -435,8 +389,6 @@ int main(void)
         cmocka_unit_test(an_acquire_that_cleans_up_leaves_no_orphan),
         cmocka_unit_test(refused_because_of_ones_own_key_is_an_untruth_cleaned_up_or_not),
         cmocka_unit_test(refused_by_the_own_copy_is_an_untruth),
-        cmocka_unit_test(what_the_own_copy_got_may_be_given_back),
-        cmocka_unit_test(what_the_own_copy_got_may_be_over),
         cmocka_unit_test(what_a_copy_gets_in_the_same_call_is_a_leftover),
         cmocka_unit_test(a_copy_that_comes_behind_the_refusal_makes_it_no_untruth),
         cmocka_unit_test(a_copy_that_comes_behind_the_release_makes_it_no_untruth),
