@@ -143,9 +143,8 @@ def undefined(objects):
                           capture_output=True, check=True).stdout
     defined = {line.split()[-1] for line in ours.splitlines() if len(line.split()) == 3}
     calls = set()
-    for path in objects:
-        listed = subprocess.run(["nm", "-u", path], text=True, capture_output=True, check=True)
-        calls |= {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+    listed = subprocess.run(["nm", "-u", *objects], text=True, capture_output=True, check=True)
+    calls |= {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines() if len(line.split()) == 2}
     return calls - (defined - OURS_IMPURE) - {"_GLOBAL_OFFSET_TABLE_"}
 
 
