@@ -200,6 +200,14 @@ def test_a_page_without_a_run_folder_has_its_diagrams(tmp_path):
     assert list(room.iterdir()) == []
 
 
+def test_a_page_whose_diagrams_cannot_be_drawn_is_there_all_the_same(tmp_path):
+    """The folder for temporary files is not there: the page has all but its diagrams, and the status says that something went wrong."""
+    page = tmp_path / "page.html"
+    ran = run("explore", "--scheme", "set-nx-ex-del", "--fault", "slow-work", "--html", page, env={"TMPDIR": str(tmp_path / "nowhere")})
+    assert ran.status == 70 and "no folder for the diagrams" in ran.err
+    assert "unlock-bug" in page.read_text() and "<svg class=\"timeline" not in page.read_text() and "histories/" not in page.read_text()
+
+
 CUT = ["explore", "--scheme", "set-nx-ex-del", "--clients", "5", "--rounds", "3", "--fault", "stall", "--states", "20000"]
 
 

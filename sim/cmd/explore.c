@@ -88,20 +88,25 @@ static enum fail draw_from_scratch(const struct cells *cells, struct results *re
 {
     const struct output output = {.files = {[FORMAT_HTML] = page}};
     char *scratch = NULL;
-    if (make_scratch(&scratch, failure))
-        return failure->code;
-    enum fail fail =
-        explore_witness_write(cells, results, program_of(args), replays_of(args), scratch, failure);
+    struct failure also;
+    enum fail fail = make_scratch(&scratch, failure);
+    if (!fail)
+        fail = explore_witness_write(cells, results, program_of(args), replays_of(args), scratch,
+                                     failure);
     if (!fail && is_printed)
         fail = explore_print_witnesses(results, scratch, failure);
-    drop_schedules(scratch, results);
+    if (scratch)
+        drop_schedules(scratch, results);
+    /* A page without diagrams is better than none. */
     results->scratch = scratch;
-    if (!fail)
-        fail = output_write_files(&output, results, scratch, failure);
+    const enum fail unwritten = output_write_files(&output, results, fail ? NULL : scratch, &also);
     results->scratch = NULL;
-    drop_scratch(scratch, results);
+    if (unwritten && !fail)
+        *failure = also;
+    if (scratch)
+        drop_scratch(scratch, results);
     free(scratch);
-    return fail;
+    return fail ? fail : unwritten;
 }
 
 static void show(const struct cells *cells, struct results *results,
