@@ -40,8 +40,4 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
 /* What the replays said, into cells->on_redis. */
 void explore_asking_confirmed(const struct cells *cells);
 
-/* What "safe" rests on, and why cells are unknown, in sentences: notes of the results. */
-void explore_asking_note(struct results *results, const struct explore_asking *asking,
-                         const struct cells *cells);
-
 #endif

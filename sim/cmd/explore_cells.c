@@ -5,6 +5,7 @@
 #include "base/monotonic.h"
 #include "cmd/cmd.h"
 #include "cmd/explore_asking.h"
+#include "cmd/explore_asking_note.h"
 #include "cmd/explore_minimal_faults.h"
 #include "cmd/explore_pace.h"
 #include "cmd/explore_undecided.h"

@@ -1,0 +1,127 @@
+/* explore_asking_note.c - see explore_asking_note.h. */
+#include "cmd/explore_asking_note.h"
+
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_told_before(const struct cells *cells, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (cells->rows[i].doubt && strcmp(cells->rows[i].doubt, cells->rows[at].doubt) == 0)
+            return true;
+    return false;
+}
+
+/* What merging histories rests on; the caller frees. */
+static char *classes_words(const struct asking_figures *figures)
+{
+    if (figures->learned_ways)
+        return memory_format(
+            "; all holds up to the learned model: %" PRIu64
+            " classes of histories, in each of which it goes on alike on k = %d ways "
+            "to the end of its operation and the release behind it: servers that have "
+            "nothing, another's lock, its own, or differ in that, a first command that is "
+            "lost%s (%" PRIu64 " joined one so); %" PRIu64
+            " walks through the model found no difference",
+            figures->classes, figures->learned_ways,
+            figures->learned_ways > LEARNED_WAYS ? ", and for each server that its idle connection "
+                                                   "breaks"
+                                                 : "",
+            figures->joined, figures->walks);
+    if (figures->classes)
+        return memory_format("; the order of what different servers say is the same to "
+                             "it: %" PRIu64 " classes of histories, %" PRIu64
+                             " that joined one were each asked to go on beside its "
+                             "first, on two ways to the end, %" PRIu64 " stayed apart",
+                             figures->classes, figures->joined, figures->apart);
+    return memory_text("");
+}
+
+/* Which reads of the monotonic clock count, where not all of them are the program's; the caller
+ * frees. */
+static char *clock_words(const struct asking_figures *figures)
+{
+    if (figures->untold)
+        return memory_format("; each read of its monotonic clock counts, those that Node.js makes "
+                             "for itself, too (%s)",
+                             figures->untold);
+    return memory_text(figures->has_idle_reads
+                           ? "; of the reads of its monotonic clock those that its program makes "
+                             "count, and not those of Node.js itself"
+                           : "");
+}
+
+static const char *const extend_words[] = {
+    [EXTEND_IS_NO_PROMISE] = "",
+    [EXTEND_IS_ASKED] = "", /* its bounds say so */
+    [EXTEND_IS_SKIPPED] = " It is not asked to extend (--no-extend).",
+};
+
+void explore_asking_note(struct results *results, const struct explore_asking *asking,
+                         const struct cells *cells)
+{
+    const struct asking_figures *figures = &asking->figures;
+    char *far = figures->far_ticks ? memory_format("; no timer of %d ticks and more rings in time",
+                                                   figures->far_ticks)
+                                   : memory_text("");
+    char *far_key = figures->far_key_ticks
+                        ? memory_format("; no key that lives %d ticks, or more, expires in time",
+                                        figures->far_key_ticks)
+                        : memory_text("");
+    char *timed = figures->timed_ends
+                      ? memory_format(", and, while a timer of it runs, what it does behind "
+                                      "another one (asked %" PRIu64 " times)",
+                                      figures->timed_ends)
+                      : memory_text("");
+    char *classes = classes_words(figures);
+    char *clock = clock_words(figures);
+    if (figures->executions)
+        results_note(
+            results,
+            memory_format(
+                "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
+                " local histories, %" PRIu64 " questions to the server; %" PRIu64
+                " answers were asked for again, those of the worker in fresh "
+                "processes. Assumed: the worker is deterministic, and all clients are alike "
+                "(asked for each kind of answer); what it does "
+                "behind an attempt is what a new one does (asked %" PRIu64
+                " times)%s; time goes in ticks, %d to a lease, and what is so between them alone, "
+                "as "
+                "just before a lease ends, is not tried%s%s%s%s%s.%s%s%s",
+                figures->executions, figures->histories, figures->questions, figures->audited,
+                figures->ends, timed, asking->lease_ticks, far, far_key, clock,
+                figures->is_even_handed
+                    ? "; it treats its servers alike (asked with them in other places)"
+                    : "",
+                classes, extend_words[asking->extend],
+                asking->could_be_cancelled
+                    ? " Its acquires are not cancelled: --search random does that."
+                    : "",
+                asking->skips_fence ? " The order of its fences is not judged with this --section."
+                                    : ""));
+    free(far);
+    free(far_key);
+    free(timed);
+    free(classes);
+    free(clock);
+    if (figures->kept)
+        results_note(results,
+                     memory_format("%" PRIu64 " of these answers were kept from an earlier "
+                                   "run (--no-cache asks for all of them).",
+                                   figures->kept));
+    if (asking->kept_words[0])
+        results_note(results, memory_format("Of answers that are kept: %s.", asking->kept_words));
+    for (int i = 0; i < cells->count; i++)
+        if (cells->rows[i].doubt && !is_told_before(cells, i))
+            results_note(results,
+                         memory_format("%s %s: %s", cells->rows[i].faults,
+                                       cells->rows[i].doubted ? "leaves its fences in doubt"
+                                       : cells->rows[i].is_run
+                                           ? "was searched by running, since it was not "
+                                             "decided by asking"
+                                           : "is unknown",
+                                       cells->rows[i].doubt));
+}
