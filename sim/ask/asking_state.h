@@ -92,8 +92,13 @@ struct asking {
     uint64_t kept;                 /* answers that were */
 };
 
-/* The functions of the subject. */
+/* The functions of the subject (explore/model/subject.h); those of its server. */
 extern const struct subject asking_subject_ops;
+struct reply asking_execute(struct subject *subject, const struct config *config,
+                            struct server_state *server_state, int position,
+                            const struct command *command);
+void asking_begin(struct subject *subject, struct server_state *server_state);
+void asking_pass(struct subject *subject, struct server_state *server_state, int ticks);
 
 /* Servers and processes for that many clients, started, and not waited for: see session_start(). */
 enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
