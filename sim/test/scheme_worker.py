@@ -561,6 +561,16 @@ class ExtendingBriefly(Extending):
                           1, self.key, self.token, int(self.ms) // 10) == 1
 
 
+class ExtendingUnheard(Extending):
+    """It takes an answer that does not come for "not mine"."""
+
+    def extend(self):
+        try:
+            return super().extend()
+        except OSError:
+            return False
+
+
 class ExtendingInWords(Extending):
     """It says so, and has only looked."""
 

@@ -88,6 +88,22 @@ static void what_shortens_the_lease_is_found(void **state)
     check("extending-briefly", silent, (struct lengths){UNTOUCHED, UNTOUCHED, 11});
 }
 
+/* Who is told nothing says so; but A, whose lock it is (3), asks (4), and its answer is lost (6):
+ * "not mine" (7). */
+static void who_is_told_nothing_and_says_that_it_is_not_its_own_is_found(void **state)
+{
+    static const struct lengths told = {UNTOUCHED, 7, UNTOUCHED};
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "extending-unheard", 1);
+    check_cell(&asked, NONE, &silent);
+    check_cell(&asked, FAULT_LOSE_REPLY, &told);
+    ask_again_and_end(&asked);
+    ask_for(&asked, "scheme_worker", "extending", 1);
+    check_cell(&asked, FAULT_LOSE_REPLY, &silent);
+    ask_again_and_end(&asked);
+}
+
 /* The same lock, which does not promise it: as the scheme that it is. */
 static void who_does_not_promise_it_is_not_asked(void **state)
 {
@@ -168,6 +184,7 @@ int main(void)
         cmocka_unit_test(what_compares_first_is_silent),
         cmocka_unit_test(what_extends_anybodys_is_found),
         cmocka_unit_test(what_shortens_the_lease_is_found),
+        cmocka_unit_test(who_is_told_nothing_and_says_that_it_is_not_its_own_is_found),
         cmocka_unit_test(who_does_not_promise_it_is_not_asked),
         cmocka_unit_test(what_extends_anybodys_on_one_server_of_three_is_found),
         cmocka_unit_test(classes_of_histories_change_nothing),

@@ -239,9 +239,8 @@ void apply_client(struct expansion *it, int client, const struct action *action)
     if (action->did & (DID_GRANT | DID_RETURN)) {
         step->violated = properties_of_return(it->space, it->words, client, action->did);
         step_return(it, client, action->did);
-    }
-    if (action->did & DID_EXTEND)
-        step->violated |= properties_of_extend(it->space, it->words, client);
+    } else if (action->did & (DID_EXTEND | DID_NOT_MINE))
+        step->violated |= properties_of_extend(it->space, it->words, client, action->did);
     if (action->did & DID_REFUSE)
         step_refused(it, client);
     if (action->did & DID_STRAND)

@@ -107,11 +107,15 @@ static unsigned properties_of_grant(struct state_space *space, const uint32_t *w
     return violated;
 }
 
-/* Told "extended": by a majority of the servers? A hold that had been cut comes back by it. */
-unsigned properties_of_extend(struct state_space *space, const uint32_t *words, int client)
+/* Told "extended": by a majority of the servers? A hold that had been cut comes back by it. "Not
+ * mine" ends the hold, as a release's answer does. */
+unsigned properties_of_extend(struct state_space *space, const uint32_t *words, int client,
+                              unsigned did)
 {
     const struct config *config = &space->config;
     const struct client_facts *facts = space_client(space, words[client]);
+    if (did & DID_NOT_MINE)
+        return properties_of_answer(space, words, client, did);
     if (bits_count(facts->extended) < config_quorum(config))
         return bit(PROPERTY_TRUTHFUL);
     if (facts->call_left > LEASE_OVER || facts->extended_left <= LEASE_OVER)

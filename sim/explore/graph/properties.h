@@ -49,8 +49,10 @@ unsigned properties_of_execution(const struct config *config, unsigned observed)
 unsigned properties_of_return(struct state_space *space, const uint32_t *words, int client,
                               unsigned did);
 
-/* words: before the client was told that it has extended. */
-unsigned properties_of_extend(struct state_space *space, const uint32_t *words, int client);
+/* words: before the client was told that it has extended (did: DID_EXTEND), or that the lock is not
+ * its own (DID_NOT_MINE). */
+unsigned properties_of_extend(struct state_space *space, const uint32_t *words, int client,
+                              unsigned did);
 
 /* What is wrong wherever it is found; words: after the step. */
 unsigned properties_of_any_state(struct state_space *space, const uint32_t *words);

@@ -27,7 +27,7 @@ enum action_kind {
 #define EFFECT_BITS(BIT)                                                                           \
     BIT(DID_GRANT)                                                                                 \
     BIT(DID_REFUSE)                                                                                \
-    BIT(DID_NOT_MINE)                                                                              \
+    BIT(DID_NOT_MINE) /* of a release, with DID_RETURN; of an extend, alone */                     \
     BIT(DID_RELEASE)                                                                               \
     BIT(DID_RETURN) /* an operation ended, in any way but "granted" */                             \
     BIT(DID_CRASH)  /* the scheme's own code tripped */                                            \

@@ -51,6 +51,8 @@ static unsigned did_return(const struct step_result *step)
 {
     if (!step->has_returned)
         return 0;
+    if (step->op == OP_EXTEND && step->result == RESULT_NOT_MINE)
+        return DID_NOT_MINE;
     if (step->op == OP_EXTEND)
         return step->result == RESULT_DONE ? DID_EXTEND : 0;
     switch (step->result) {
