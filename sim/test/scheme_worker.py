@@ -536,6 +536,30 @@ class Listening(SetNxPxCad):
         return super().take()
 
 
+class OneToken(SetNxPxCad):
+    """One token for all attempts: what an earlier one of its own has left it gives a lease anew."""
+
+    promises = EXPIRY
+    token = None
+
+    def draw(self):
+        self.token = self.token or os.urandom(16).hex()
+
+    def take(self):
+        return super().take() or self.takes_own()
+
+    def takes_own(self):
+        return self.redis("EVAL", COMPARE_DELETE.replace("redis.call('del',KEYS[1])", "redis.call('pexpire',KEYS[1],ARGV[2])"),
+                          1, self.key, self.token, self.ms) == 1
+
+
+class OneTokenLeft(OneToken):
+    """No scheme: it takes what is left of that for a grant."""
+
+    def takes_own(self):
+        return self.redis("GET", self.key) == self.token
+
+
 class Extending(SetNxPxCad):
     """As SetNxPxCad; its lease can be had anew."""
 

@@ -90,12 +90,22 @@ static unsigned properties_of_answer(struct state_space *space, const uint32_t *
     return bit(PROPERTY_TRUTHFUL) | (is_leftover ? REFUSED_BY_LEFTOVER : 0);
 }
 
+/* Nobody has granted it what it is told that it has; but who finds its own key, which has no end,
+ * has it. As judge_granted() of checks/truthful.c. */
+static bool is_untold(struct state_space *space, const uint32_t *words, int client)
+{
+    const struct server_facts *server = space_server_facts(space, words[space->config.clients]);
+    return space_client(space, words[client])->is_untold &&
+           !(server->is_endless && server->ghost.owner == client + 1);
+}
+
 /* Two holds overlap; when both have lease left, no overrun explains it. */
 static unsigned properties_of_grant(struct state_space *space, const uint32_t *words, int client)
 {
     const struct config *config = &space->config;
     bool is_late = space_client(space, words[client])->call_left <= LEASE_OVER;
     unsigned violated = is_late ? bit(PROPERTY_FRESH_GRANT) : 0;
+    violated |= is_untold(space, words, client) ? bit(PROPERTY_TRUTHFUL) : 0;
     for (int i = 0; i < config->clients; i++) {
         const struct client_facts *other = space_client(space, words[i]);
         if (i == client || other->phase != PHASE_HOLDING)

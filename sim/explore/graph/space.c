@@ -189,7 +189,8 @@ static bool knows_counter(const struct client_state *client_state)
     return client_state->stage == STAGE_READ;
 }
 
-static void client_facts_fill(struct client_facts *facts, const struct client_state *client_state)
+static void client_facts_fill(struct client_facts *facts, const struct client_state *client_state,
+                              const struct config *config)
 {
     bool is_open = client_state->phase == PHASE_HOLDING && client_state->stage != STAGE_OVER;
     facts->newest_past = (int16_t)client_state_newest_past(client_state);
@@ -201,6 +202,7 @@ static void client_facts_fill(struct client_facts *facts, const struct client_st
     facts->extended_left = client_state->extended_left;
     facts->overtaken = client_state->overtaken;
     facts->refused = client_state->refused;
+    facts->is_untold = config->judges_grants && !client_state->granted;
     facts->was_refused_itself = client_state->flags & CLIENT_REFUSED_ITSELF;
     facts->is_hearing = client_state->flags & CLIENT_HEARING;
     facts->can_begin = client_state->phase == PHASE_IDLE && client_state->rounds > 0;
@@ -246,7 +248,7 @@ void space_list_client(struct state_space *space, uint32_t number)
                                  .actions_count = (uint16_t)count,
                                  .is_known = true,
                                  .aged = {UNKNOWN_ID, UNKNOWN_ID}};
-    client_facts_fill(&facts, &client_state);
+    client_facts_fill(&facts, &client_state, &space->config);
     for (int i = 0; i < count; i++) {
         const struct enabled_action *action = &space->enabled[i];
         if (action->did >= DID_VIOLATE && !space->violation) {

@@ -148,7 +148,7 @@ static enum cached_kind kind_of(struct state_space *space, struct cached_success
     if (!action->did)
         return CACHED_WHOLE;
     if (action->did == DID_GRANT)
-        return facts->call_left > LEASE_OVER ? CACHED_GRANT : CACHED_NOT;
+        return facts->call_left > LEASE_OVER && !facts->is_untold ? CACHED_GRANT : CACHED_NOT;
     return is_quick_return(facts, server_facts, action, client) ? CACHED_WHOLE : CACHED_NOT;
 }
 

@@ -242,7 +242,7 @@ void client_state_settle(struct client_state *client_state, const struct config 
     if (client_state->phase != PHASE_ACQUIRING && client_state->phase != PHASE_HOLDING)
         client_state->call_left = 0;
     if (client_state->phase != PHASE_ACQUIRING)
-        client_state->refused = 0;
+        client_state->refused = client_state->granted = 0;
     if (client_state->phase == PHASE_IDLE)
         client_state->deleted = 0;
     if (client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING)

@@ -110,6 +110,8 @@ struct client_state {
     uint8_t
         wake_half; /* the timer is due half a tick before that, or more; kept where clocks drift */
     uint8_t connects; /* a connection of its broke, and until its timer rings it may have none */
+    uint8_t granted;  /* while it acquires: the server has given it the lock, or a lease anew on
+                         what it has left there. Where config.judges_grants */
     int32_t token;    /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */

@@ -54,6 +54,7 @@ struct config {
     struct lease lease;          /* of every attempt, but for its token */
     bool repeats_commands;       /* one may be executed twice */
     bool has_extends;            /* as of the options */
+    bool judges_grants;          /* was who is told "granted" granted it? Of a foreign program */
     /* What faults ask for: fault_kind.prepare. */
     bool is_collision;              /* all draw the same token */
     bool keeps_commands;            /* of what was executed: it may be needed again */

@@ -91,10 +91,21 @@ static void note_extended(struct client_state *client_state, const struct packed
         client_state->extended_left = left;
 }
 
+/* What this attempt asked for, or, behind its call, one before. As pair_votes() of checks/cause.c.
+ */
+static void note_granted(const struct sender *sender, bool is_granted)
+{
+    struct client_state *client_state = sender->client_state;
+    if (sender->config->judges_grants && client_state->phase == PHASE_ACQUIRING)
+        client_state->granted = is_granted;
+}
+
 static unsigned ghost_expiry(const struct sender *sender, const struct packed_message *message,
                              struct keyspace *keyspace)
 {
     const struct config *config = sender->config;
+    if (keyspace->ghost.owner == sender->position + 1 && message->flags & MESSAGE_CURRENT)
+        note_granted(sender, true);
     if (!is_own(&keyspace->ghost, sender))
         return is_foreign(&keyspace->ghost, sender->position) ? FOREIGN_TOUCH : 0;
     if (config->has_lease)
@@ -128,6 +139,8 @@ static unsigned ghost_delete(const struct sender *sender, const struct packed_me
      * another server may say so. */
     const bool counts_deletes =
         sender->config->repeats_commands || config_quorum(sender->config) > 1;
+    if (is_own(&before->ghost, sender))
+        note_granted(sender, false);
     if (counts_deletes && is_own(&before->ghost, sender) &&
         sender->client_state->phase == PHASE_RELEASING && !is_copied(sender, message))
         sender->client_state->deleted |= (uint8_t)(1u << message->server);
@@ -179,6 +192,7 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
                             struct keyspace *keyspace)
 {
     grant(sender, message, false, keyspace);
+    note_granted(sender, true);
     /* What it had itself meanwhile was not free all along: is_free_all_along() of checks/. */
     if (message_is_opaque(message) && message->flags & MESSAGE_CURRENT &&
         sender->client_state->phase == PHASE_ACQUIRING)
