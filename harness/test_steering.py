@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -272,3 +273,26 @@ def test_the_real_time_takes_no_system_call():
     assert steered.returncode == 0, steered
     seconds, runs = steered.stdout.split()
     assert abs(int(seconds) - time.time()) < PATIENCE_S and runs == "True"
+
+
+def jump(page, us):
+    with open(page, "r+b") as file:
+        file.seek(8)
+        file.write(struct.pack("=q", us))
+
+
+def test_what_stress_has_proved_stays_when_a_clock_goes_astray(tmp_path):
+    """Losers extend what is not theirs: that was seen while the server's clock kept ours. What came behind is unknown."""
+    with clock(tmp_path, 1) as page:
+        words = ["stress", "--scheme", "multi-setnx-expire-del", "--clients", "5", "--locks", "1", "--no-faults", "--duration", "0",
+                 "--real-time", "--redis-server", at_speed(tmp_path, page), "--out", tmp_path / "out", "--progress", "json"]
+        process = subprocess.Popen([PICKLOCK, *map(str, words)], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        next(line for line in process.stderr if "foreign-extend" in line)  # one a second, behind the look at the clocks
+        jump(page, 3600 * 10**6)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    [row] = json.loads(next((tmp_path / "out").glob("*-stress/results.json")).read_text())["results"]
+    verdicts = {p["property"]: p["verdict"] for p in row["properties"]}
+    assert process.returncode == 1 and row["verdict"] == "violated" and row["as_expected"] is False, (out, err)
+    assert verdicts["extend-own"] == "violated" and "unknown" in verdicts.values() and "holds" not in verdicts.values(), verdicts
+    assert "before it came into doubt: the server's clock" in " ".join(out.split()), out

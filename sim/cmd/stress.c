@@ -367,13 +367,12 @@ static void note_end(struct results *results, const struct stress_options *stres
     const struct result_row *row = &results->rows[results->rows_count - 1];
     char ran[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
     const int64_t wanted_us = stress->duration_us + stress->heal_us;
-    if (!cmd_stop || (stress->duration_us && row->elapsed_us >= wanted_us))
+    if (!stress_is_cut_short(stress, row->elapsed_us))
         return;
-    if (!stress->duration_us && cmd_stop != SIGHUP)
-        return; /* that is its end: who hangs up has not said so */
-    char *why = memory_format("%s, %s after %s of %s", cmd_stop_name(), row->scheme,
-                              units_print_duration(row->elapsed_us / 1000 * 1000, ran),
-                              wanted_us ? units_print_duration(wanted_us, asked) : "no end");
+    char *why =
+        memory_format("%s, %s after %s of %s", cmd_stop_name(), row->scheme,
+                      units_print_duration(row->elapsed_us / 1000 * 1000, ran),
+                      stress->duration_us ? units_print_duration(wanted_us, asked) : "no end");
     results_interrupt(results, why, "run", results->rows_count - 1,
                       shard_size(&results->shard, results->whole));
     free(why);

@@ -10,6 +10,7 @@
 #include "base/distribution.h"
 #include "scenario/world.h"
 
+#include <signal.h>
 #include <stddef.h>
 
 enum steering {
@@ -105,6 +106,10 @@ struct stress_options {
     /* Called about once a second (may be NULL). */
     void (*progress)(void *context, const struct stress_progress *progress);
     void *progress_context;
+    /* Called with it (may be NULL): clocks have kept ours up to here, so what was found until now
+     * stands, whatever comes. */
+    void (*proved)(void *context);
+    void *proved_context;
     bool is_cluster;      /* servers: the masters of a Redis Cluster, and one server to clients */
     bool is_near;         /* clients connect to the proxy by unix sockets (near_link.h) */
     bool is_direct;       /* without the proxy: no rate of a fault that is the network's */
@@ -112,8 +117,18 @@ struct stress_options {
     /* Has enough been seen, so that the run may end? Asked ten times a second (may be NULL). */
     bool (*is_enough)(void *context);
     void *is_enough_context;
-    const volatile int *stop; /* set by a signal handler: end early and cleanly */
+    const volatile int *stop; /* the signal, set by its handler: end early and cleanly */
 };
+
+/* Did a signal end it before its time, after so long? A run without a time is told to end by one:
+ * that is its end, but for SIGHUP, as a terminal that hangs up tells nothing. */
+static inline bool stress_is_cut_short(const struct stress_options *options, int64_t elapsed_us)
+{
+    const int number = options->stop ? *options->stop : 0;
+    if (!options->duration_us)
+        return number == SIGHUP;
+    return number && elapsed_us < options->duration_us + options->heal_us;
+}
 
 struct latency {
     int64_t p50, p99, p999, max; /* us, of acquire calls */
@@ -144,13 +159,13 @@ struct stress_outcome {
     int64_t elapsed_us;
     int64_t injected_wait_us; /* faults kept clients waiting so long, all together, up to then */
     struct latency latency_us;
-    bool was_stopped;     /* before its time; one without a time is not */
+    bool was_stopped;     /* stress_is_cut_short() */
     bool has_seen_enough; /* is_enough() ended it */
     /* Locks that were asked for while it healed, long enough before its end; and those of them that
      * nobody was granted then. */
     int healed_of, unhealed;
-    /* FAIL_UNKNOWN: nothing can be concluded, and why: a server's clock did not keep ours, a fault
-     * did not strike. */
+    /* FAIL_UNKNOWN: nothing can be concluded from what came behind the last proved(), and why: a
+     * server's clock did not keep ours, a fault did not strike. */
     struct failure doubt;
     int64_t struck[STRUCK_COUNT]; /* so often */
     int64_t connections_refused;

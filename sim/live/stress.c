@@ -129,11 +129,14 @@ static void compare_clocks(struct stress *stress)
     struct failure why;
     if (stress->failure.code || stress->doubt.code)
         return;
-    enum fail fail = live_compare_clocks(stress->live, &why);
+    const struct stress_options *options = stress->options;
+    const enum fail fail = live_compare_clocks(stress->live, &why);
     if (fail == FAIL_UNKNOWN)
         stress->doubt = why;
     else if (fail)
         stress->failure = why;
+    else if (options->proved)
+        options->proved(options->proved_context);
 }
 
 static void tell_progress(const struct stress *stress, int64_t now_us)
@@ -186,8 +189,8 @@ static void run_until(struct stress *stress, int64_t end_us)
 static void heal(struct stress *stress)
 {
     const int64_t heal_us = stress->options->heal_us;
-    const bool was_cut_short = is_stopped(stress) && stress->options->duration_us;
-    if (!heal_us || was_cut_short || stress->has_seen_enough || stress->failure.code)
+    const bool is_cut_short = stress_is_cut_short(stress->options, stress_now_us(stress));
+    if (!heal_us || is_cut_short || stress->has_seen_enough || stress->failure.code)
         return;
     stress->is_healing = true;
     outages_end(stress);
@@ -389,8 +392,7 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
     outcome->clients = stress->greeted;
     outcome->doubt = stress->doubt;
     const struct stress_options *options = stress->options;
-    outcome->was_stopped =
-        is_stopped(stress) && outcome->elapsed_us < options->duration_us + options->heal_us;
+    outcome->was_stopped = stress_is_cut_short(options, outcome->elapsed_us);
     outcome->has_seen_enough = stress->has_seen_enough;
     healing_count(stress, outcome);
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "base/usage.h"
+#include "checks/finding.h"
 #include "run/recording.h"
 #include "run/walk.h"
 #include "worker/crowd.h"
@@ -57,8 +58,9 @@ static char *cut_short(const struct stress_options *options, const struct stress
     if (!outcome->was_stopped)
         return NULL;
     char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
+    const int64_t wanted_us = options->duration_us ? options->duration_us + options->heal_us : 0;
     return memory_format("it was interrupted after %s of %s", print_elapsed(outcome, ran),
-                         units_print_duration(options->duration_us + options->heal_us, wanted));
+                         wanted_us ? units_print_duration(wanted_us, wanted) : "no end");
 }
 
 static bool wants_faults(const struct stress_options *options)
@@ -173,6 +175,7 @@ struct watcher {
     enum fail_on fail_on;
     void (*progress)(void *context, const struct stress_progress *progress);
     void *context;
+    struct finding proved[PROPERTY_COUNT]; /* what was violated by the last proved() */
 };
 
 /* "unlock-bug 12, overrun 3": the gravest first, as causes.def has them. Owned, NULL: none. */
@@ -221,8 +224,24 @@ static bool has_failed(void *context)
     return false;
 }
 
+/* What the clocks were proved for stands, whatever comes: a run may be in doubt later. */
+static void keep_proved(void *context)
+{
+    struct watcher *watcher = context;
+    const struct checks *checks = watcher->recording->checks;
+    const unsigned violated = checks_violated(checks);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (!(violated >> i & 1))
+            continue;
+        watcher->proved[i] = *checks_so_far(checks, (enum property)i);
+        watcher->proved[i].verdict = VERDICT_VIOLATED;
+    }
+}
+
 static void watch_it(struct watcher *watcher, struct stress_options *options)
 {
+    options->proved = keep_proved;
+    options->proved_context = watcher;
     watcher->progress = options->progress;
     watcher->context = options->progress_context;
     if (options->progress) {
@@ -243,10 +262,20 @@ static void note_early_end(struct results *results, const struct stress_options 
         results_note(results, memory_format("The stress run of %s ended behind its first "
                                             "violation, after %s, as it was told to.",
                                             options->scheme->name, print_elapsed(outcome, ran)));
-    else if (!options->duration_us)
+    else if (!options->duration_us && !outcome->was_stopped)
         results_note(results, memory_format("The stress run of %s had no time of its own: it was "
                                             "stopped after %s.",
                                             options->scheme->name, print_elapsed(outcome, ran)));
+}
+
+static void note_doubt(struct results *results, const struct stress_options *options,
+                       const struct stress_outcome *outcome, const struct result_row *row)
+{
+    if (outcome->doubt.code && row->verdict == VERDICT_VIOLATED)
+        results_note(results, memory_format("What the stress run of %s is said to violate it did "
+                                            "before it came into doubt: %s. What came behind that "
+                                            "counts for nothing.",
+                                            options->scheme->name, outcome->doubt.text));
 }
 
 static void note_healing(struct results *results, const struct stress_options *options,
@@ -288,13 +317,15 @@ static void note_cluster(struct results *results, const struct stress_options *o
 }
 
 static void note_how_it_ran(struct results *results, const struct stress_options *options,
-                            const struct stress_outcome *outcome, bool has_grants)
+                            const struct stress_outcome *outcome, const struct result_row *row)
 {
+    const bool has_grants = row->stress->grants > 0;
     char *silent = has_grants ? NULL : unanswered(outcome); /* else a verdict tells of it */
     note_early_end(results, options, outcome);
     if (silent)
         results_note(results, memory_format("%s.", silent));
     free(silent);
+    note_doubt(results, options, outcome, row);
     note_healing(results, options, outcome);
     if (outcome->was_one_at_a_time)
         results_note(results, memory_text(one_at_a_time));
@@ -337,10 +368,25 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
     return fail ? fail : live_stress(runner->live, options, outcome, failure);
 }
 
+/* Of a run in doubt: only what was violated before stands. */
+static void take_back(struct finding *findings, const struct finding *proved, const char *doubt)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (findings[i].verdict == VERDICT_NOT_APPLICABLE)
+            continue;
+        findings[i] = proved[i];
+        if (proved[i].verdict == VERDICT_VIOLATED)
+            continue;
+        findings[i].verdict = VERDICT_UNKNOWN;
+        findings[i].first_index = -1;
+        finding_say(&findings[i], "%s.", doubt);
+    }
+}
+
 /* The verdicts of what was recorded, and its figures. unsaved: see cut_short(). */
 static void judge(struct result_row *row, struct recording *recording,
                   const struct stress_options *options, const struct stress_outcome *outcome,
-                  enum fail_on fail_on, const char *unsaved)
+                  const struct watcher *watcher, const char *unsaved)
 {
     struct finding findings[PROPERTY_COUNT];
     struct counters counters;
@@ -348,16 +394,17 @@ static void judge(struct result_row *row, struct recording *recording,
     char *interrupted = cut_short(options, outcome, unsaved);
     char *vacuity = vacuity_told(options, outcome, &counters, recording->has_executed);
     char *sick = not_healed(options, outcome);
+    const char *doubt = outcome->doubt.code ? outcome->doubt.text : sick;
+    if (outcome->doubt.code)
+        take_back(findings, watcher->proved, doubt);
     const bool has_found = is_violated(findings); /* that stays */
     result_judge(row, findings,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
                                    .interrupted = interrupted,
-                                   .error = outcome->doubt.code ? outcome->doubt.text
-                                            : has_found         ? NULL
-                                                                : sick,
-                                   .gap = has_found ? sick : NULL,
+                                   .error = has_found ? NULL : doubt,
+                                   .gap = has_found ? doubt : NULL,
                                    .vacuity = vacuity,
-                                   .fail_on = fail_on});
+                                   .fail_on = watcher->fail_on});
     free(interrupted);
     free(sick);
     free(vacuity);
@@ -391,10 +438,10 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     recording.head = recording_head(runner, &run, "stress");
     recording.head.locks = options->locks;
     options->sink = recording_sink(&recording);
-    struct watcher watcher = {.recording = &recording,
-                              .fail_on =
-                                  fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG)};
-    watch_it(&watcher, options);
+    struct watcher *watcher = memory_new(1, sizeof *watcher);
+    watcher->recording = &recording;
+    watcher->fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG);
+    watch_it(watcher, options);
     const int64_t began_us = usage_cpu_us();
     enum fail fail = is_worker ? stress_worker(runner, options, &recording, row, &outcome, failure)
                                : stress_scheme(runner, options, &recording, row, &outcome, failure);
@@ -402,9 +449,9 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         results_drop_last(results);
     } else {
         fail = recording_save(&recording, runner, row, failure);
-        judge(row, &recording, options, &outcome, watcher.fail_on, fail ? failure->text : NULL);
+        judge(row, &recording, options, &outcome, watcher, fail ? failure->text : NULL);
         row->stress->cpu_us = usage_cpu_us() - began_us;
-        note_how_it_ran(results, options, &outcome, row->stress->grants > 0);
+        note_how_it_ran(results, options, &outcome, row);
         if (is_worker)
             worker_scheme_note_promises(&runner->worker->program, results);
         snprintf(results->server_version, sizeof results->server_version, "%s",
@@ -412,6 +459,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                            : live_server_version(runner->live));
     }
     recording_close(&recording);
+    free(watcher);
     free(recording.head.names);
     return fail;
 }

@@ -130,15 +130,18 @@ void crowd_turn(struct crowd *crowd, int64_t until_us)
 
 static void compare_clocks(struct crowd *crowd)
 {
+    const struct stress_options *options = crowd->options;
     struct failure why;
-    enum fail fail = FAIL_NONE;
-    if (!is_over(crowd))
-        fail = servers_compare_clocks(&crowd->servers, crowd->options->servers,
-                                      CROWD_CLOCK_ERROR_US, &why);
+    if (crowd->failure.code || crowd->doubt.code)
+        return;
+    const enum fail fail =
+        servers_compare_clocks(&crowd->servers, options->servers, CROWD_CLOCK_ERROR_US, &why);
     if (fail == FAIL_UNKNOWN)
         crowd_doubt(crowd, &why);
     else if (fail)
         crowd_fail(crowd, &why);
+    else if (options->proved)
+        options->proved(options->proved_context);
 }
 
 /* Do all live? The end of a process shows a little later than that of its streams. */
@@ -373,7 +376,7 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
     count_unanswered(crowd, outcome);
     for (int i = 0; i < options->clients; i++)
         outcome->injected_wait_us += injected_wait_us(&crowd->members[i].wait, outcome->elapsed_us);
-    outcome->was_stopped = is_stopped(crowd) && outcome->elapsed_us < options->duration_us;
+    outcome->was_stopped = stress_is_cut_short(options, outcome->elapsed_us);
     outcome->has_seen_enough = crowd->has_seen_enough;
     if (!crowd->doubt.code)
         drain(crowd);
