@@ -77,6 +77,10 @@ enum fail scheme_list_read(const char *text, struct scheme_list *list, struct fa
         list->rows[list->count++] = scheme;
     }
     free(copy);
+    if (fail) {
+        free(list->rows);
+        *list = (struct scheme_list){0};
+    }
     return fail;
 }
 

@@ -17,7 +17,8 @@ struct scheme_list {
 };
 
 /* Reads "A,B,./my_lock.so" (borrowed; NULL: an empty list); a shared object is loaded
- * (run/plugin.h). FAIL_INPUT: unknown scheme, did you mean. Free list->rows. */
+ * (run/plugin.h). FAIL_INPUT: unknown scheme, did you mean; the list is empty. Free
+ * list->rows. */
 enum fail scheme_list_read(const char *text, struct scheme_list *list, struct failure *failure);
 
 /* Who names schemes beside a file (path) of the scheme `name` means that one. FAIL_INPUT: it is not

@@ -78,8 +78,10 @@ int cmd_replay(int argc, char **argv)
                      &failure) ||
         run_choices_read(&choices, &runner, &live, &failure) ||
         scheme_list_read(scheme, &wanted, &failure) ||
-        (choices.worker && run_choices_worker(&choices, &live, &worker, &runner, &failure)))
+        (choices.worker && run_choices_worker(&choices, &live, &worker, &runner, &failure))) {
+        free(wanted.rows);
         return cmd_failed(&failure);
+    }
     cmd_catch_signals();
     snprintf(results.world, sizeof results.world, "%s", world_name(runner.world));
     enum fail fail = replay(&runner, &live, argv[1], &output, &results, &wanted, &failure);

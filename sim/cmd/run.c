@@ -107,10 +107,11 @@ int cmd_run(int argc, char **argv)
     struct failure failure = {0};
     if (parse(argc, argv, &options, &runner, &failure) ||
         scheme_list_read(options.scheme, &wanted, &failure) ||
-        add_worker(&options, &runner, &wanted, &failure))
+        add_worker(&options, &runner, &wanted, &failure) ||
+        scenario_list_read(&scenarios, argv + 1, options.operands, &failure)) {
+        free(wanted.rows);
         return cmd_failed(&failure);
-    if (scenario_list_read(&scenarios, argv + 1, options.operands, &failure))
-        return cmd_failed(&failure);
+    }
     cmd_catch_signals();
     const struct scenario_runs runs = {
         .runner = &runner, .scenarios = &scenarios, .wanted = &wanted, .repeat = options.repeat};
