@@ -20,13 +20,18 @@ struct answers_engine {
 struct answers_engine *answers_new(struct answers_rules rules, int clients, int locks)
 {
     struct answers_engine *made = memory_new(1, sizeof *made);
+    assert(clients <= UINT16_MAX);
     made->rules = rules;
     made->rules.releases_former |= rules.may_be_reentered;
     if (rules.anybody_releases)
         made->mutex = mutex_answers_new(clients, locks);
     made->askers = memory_new((size_t)clients, sizeof *made->askers);
-    made->room = (struct standing_room){
-        .askers = made->askers, .lease_us = rules.lease_us, .is_quorum = rules.is_quorum};
+    made->room =
+        (struct standing_room){.askers = made->askers,
+                               .rivals = memory_new((size_t)clients, sizeof *made->room.rivals),
+                               .picked = memory_new((size_t)clients, sizeof *made->room.picked),
+                               .lease_us = rules.lease_us,
+                               .is_quorum = rules.is_quorum};
     made->locks = memory_new((size_t)locks, sizeof *made->locks);
     made->locks_count = locks;
     for (int i = 0; i < locks; i++)
@@ -40,6 +45,8 @@ void answers_free(struct answers_engine *engine)
         standing_close(&engine->locks[i]);
     if (engine->mutex)
         mutex_answers_free(engine->mutex);
+    free(engine->room.rivals);
+    free(engine->room.picked);
     free(engine->room.next.rows);
     free(engine->room.freed.rows);
     free(engine->locks);

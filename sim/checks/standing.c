@@ -38,16 +38,38 @@ void standing_ask(struct lock_answers *lock, int client)
         lock->present =
             memory_resize(lock->present, (size_t)lock->present_size, sizeof *lock->present);
     }
+    lock->room->askers[client].place = lock->present_count;
     lock->present[lock->present_count++] = client;
 }
 
+/* Who is not present has gone already. */
 static void be_gone(struct lock_answers *lock, int client)
 {
-    for (int i = 0; i < lock->present_count; i++)
-        if (lock->present[i] == client) {
-            lock->present[i] = lock->present[--lock->present_count];
-            return;
-        }
+    struct asker *askers = lock->room->askers;
+    const int place = askers[client].place;
+    if (place >= lock->present_count || lock->present[place] != client)
+        return;
+    const int last = lock->present[--lock->present_count];
+    lock->present[place] = last;
+    askers[last].place = place;
+}
+
+static void list_rivals(struct lock_answers *lock)
+{
+    struct standing_room *room = lock->room;
+    room->rivals_count = room->releasing_count = 0;
+    for (int i = 0; i < lock->present_count; i++) {
+        const struct asker *asker = &room->askers[lock->present[i]];
+        if (!asker_may_have(asker))
+            continue;
+        const bool is_releasing = asker->release == ASKED_OPEN && !asker->is_release_excused;
+        room->releasing_count += is_releasing;
+        room->rivals[room->rivals_count++] =
+            (struct rival){.client = lock->present[i],
+                           .is_releasing = is_releasing,
+                           .is_renewing = asker->is_renewing && !asker->is_renewal_excused,
+                           .acquire_us = asker->acquire_us};
+    }
 }
 
 /* --- the set of ways --- */
@@ -108,6 +130,7 @@ static void begin(struct lock_answers *lock)
 {
     clear(&lock->room->next);
     clear(&lock->room->freed);
+    list_rivals(lock);
 }
 
 /* Those that were changed, without those that are not needed any more. */
@@ -235,15 +258,18 @@ enum answers standing_granted(struct lock_answers *lock, int client, bool may_re
     return conclude(lock, owned(lock, client, asker->acquire_us));
 }
 
-/* Keeps the ways in which that acquire has had no effect: of those, none is as good as another. */
-static enum answers drop_granted(struct lock_answers *lock, int client)
+/* Keeps the ways in which that acquire has had no effect: of those, none is as good as another. Do
+ * all that are kept explain its refusal? */
+static enum answers drop_granted(struct lock_answers *lock, int client, bool *do_explain)
 {
     struct ways *ways = &lock->ways;
     int kept = 0;
+    *do_explain = true;
     for (int i = 0; i < ways->count; i++) {
         const struct lock_way *way = &ways->rows[i];
         if (way->owner == client || standing_used(way, client))
             continue;
+        *do_explain = *do_explain && standing_explains(lock, way, client);
         if (kept < i)
             ways->rows[kept] = *way;
         kept++;
@@ -256,14 +282,6 @@ static enum answers drop_granted(struct lock_answers *lock, int client)
     return ANSWERS_CONTRADICT;
 }
 
-static bool all_explain(const struct lock_answers *lock, int client)
-{
-    for (int i = 0; i < lock->ways.count; i++)
-        if (!standing_explains(lock, &lock->ways.rows[i], client))
-            return false;
-    return true;
-}
-
 enum answers standing_refused(struct lock_answers *lock, int client, bool is_silent)
 {
     struct asker *asker = &lock->room->askers[client];
@@ -271,11 +289,10 @@ enum answers standing_refused(struct lock_answers *lock, int client, bool is_sil
     be_gone(lock, client);
     if (lock->is_lost)
         return ANSWERS_FIT;
-    if (drop_granted(lock, client))
+    bool do_explain;
+    if (drop_granted(lock, client, &do_explain))
         return ANSWERS_CONTRADICT;
-    if (is_silent)
-        return ANSWERS_FIT;
-    if (all_explain(lock, client))
+    if (is_silent || do_explain)
         return ANSWERS_FIT;
     begin(lock);
     for (int i = 0; i < lock->ways.count; i++)

@@ -29,6 +29,7 @@ enum keeps {
 /* A client and its last attempt. */
 struct asker {
     int lock, attempt;
+    int place; /* among the present of its lock, while it is one of them */
     enum ask_phase acquire, release;
     bool is_renewing, was_refused;
     /* What it may have of the lock by any of its attempts (answers.c: may_keep). */
@@ -72,8 +73,7 @@ struct lock_way {
     bool is_untold;   /* its owner was not told, and may give it back since ends_us */
     int used_count;
     struct used {
-        int client;
-        unsigned how;
+        uint16_t client, how;
     } used[USED_MAX]; /* by client */
 };
 
@@ -90,9 +90,19 @@ struct ways {
     bool is_full; /* there were more */
 };
 
+/* A client that is present, and may have the lock by an acquire that nobody has spoken of. */
+struct rival {
+    int client;
+    bool is_releasing, is_renewing; /* and its answer counts */
+    int64_t acquire_us;
+};
+
 /* What all locks of an engine share. */
 struct standing_room {
     struct asker *askers;
+    struct rival *rivals; /* as it was when the answer in hand came; room for all clients */
+    int *picked;          /* some of them */
+    int rivals_count, releasing_count;
     int64_t lease_us; /* 0: none */
     bool is_quorum;   /* the lease may count from the call: answers.h */
     int64_t now_us;   /* of the event in hand */

@@ -12,10 +12,6 @@
 static bool uses_no_more(const struct lock_way *one, const struct lock_way *other)
 {
     int at = 0;
-    if (one->used_count == 0 && other->used_count == 0)
-        return true;
-    if (one->used_count == other->used_count)
-        return !memcmp(one->used, other->used, (size_t)one->used_count * sizeof *one->used);
     for (int i = 0; i < other->used_count; i++) {
         const struct used *used = &other->used[i];
         if (at < one->used_count && one->used[at].client == used->client &&
@@ -56,8 +52,7 @@ void ways_add(struct ways *ways, const struct lock_way *way)
         ways->size = ways->size ? 2 * ways->size : 2;
         ways->rows = memory_resize(ways->rows, (size_t)ways->size, sizeof *ways->rows);
     }
-    const size_t rest = (size_t)(USED_MAX - way->used_count) * sizeof *way->used;
-    memcpy(&ways->rows[ways->count++], way, sizeof *way - rest);
+    ways->rows[ways->count++] = *way;
 }
 
 unsigned standing_used(const struct lock_way *way, int client)
@@ -88,7 +83,7 @@ bool standing_use(struct lock_way *way, int client, unsigned how)
         memmove(here + 1, here, behind);
         way->used_count++;
     }
-    *here = (struct used){.client = client, .how = how};
+    *here = (struct used){.client = (uint16_t)client, .how = (uint16_t)how};
     return true;
 }
 
@@ -166,13 +161,12 @@ static void release_early(struct lock_answers *lock, const struct lock_way *way)
 /* Somebody who was never told may have had the lock and have released it, and be told of that. */
 static void pass_over(struct lock_answers *lock, struct lock_way way, int but)
 {
-    for (int i = 0; i < lock->present_count; i++) {
-        int client = lock->present[i];
-        const struct asker *asker = &lock->room->askers[client];
-        if (client != but && asker_may_have(asker) && asker->release == ASKED_OPEN &&
-            !asker->is_release_excused && !standing_used(&way, client))
-            add_freed(lock->room, &lock->room->freed, way, client, USED_ACQUIRE | USED_RELEASE,
-                      later(asker->acquire_us, asker->release_us));
+    const struct standing_room *room = lock->room;
+    for (int i = 0; i < room->rivals_count; i++) {
+        const struct rival *rival = &room->rivals[i];
+        if (rival->is_releasing && rival->client != but && !standing_used(&way, rival->client))
+            add_freed(room, &lock->room->freed, way, rival->client, USED_ACQUIRE | USED_RELEASE,
+                      later(rival->acquire_us, room->askers[rival->client].release_us));
     }
 }
 
@@ -190,7 +184,7 @@ static void list_freed(struct lock_answers *lock, const struct lock_way *way, in
             release_early(lock, way);
     }
     /* What is added is not as good as what is there: it has used more. */
-    for (int i = 0; i < freed->count; i++)
+    for (int i = 0; lock->room->releasing_count > 0 && i < freed->count; i++)
         pass_over(lock, freed->rows[i], but);
 }
 
@@ -260,26 +254,25 @@ static bool is_there(const struct ways *ways, int owner, const struct lock_way *
 }
 
 /* That one had it when the client was refused; it may have asked in vain for more before. */
-static void refuse_by(struct lock_answers *lock, const struct lock_way *way, int other,
-                      int64_t call_us)
+static void refuse_by(struct lock_answers *lock, const struct lock_way *way,
+                      const struct rival *other, int64_t call_us)
 {
-    const struct asker *asker = &lock->room->askers[other];
-    bool is_releasing = asker->release == ASKED_OPEN && !asker->is_release_excused;
-    bool is_renewing = asker->is_renewing && !asker->is_renewal_excused;
-    const int64_t began_us = later(way->from_us, asker->acquire_us);
+    const struct asker *asker = &lock->room->askers[other->client];
+    const int64_t began_us = later(way->from_us, other->acquire_us);
     struct lock_way made;
-    if (!is_there(&lock->room->next, other, way, began_us, later(began_us, call_us))) {
+    if (!is_there(&lock->room->next, other->client, way, began_us, later(began_us, call_us))) {
         made = *way;
-        standing_own(lock, &made, other, asker->acquire_us);
+        standing_own(lock, &made, other->client, other->acquire_us);
         made.from_us = later(made.from_us, call_us);
         ways_add(&lock->room->next, &made);
     }
-    if (!is_releasing && !is_renewing)
+    if (!other->is_releasing && !other->is_renewing)
         return;
     made = *way;
-    standing_own(lock, &made, other, is_releasing ? asker->release_us : asker->renew_us);
+    standing_own(lock, &made, other->client,
+                 other->is_releasing ? asker->release_us : asker->renew_us);
     made.from_us = later(made.from_us, call_us);
-    if (standing_use(&made, other, USED_IN_VAIN))
+    if (standing_use(&made, other->client, USED_IN_VAIN))
         ways_add(&lock->room->next, &made);
     else
         lock->room->next.is_full = true;
@@ -295,11 +288,15 @@ static void refuse_by_another(struct lock_answers *lock, const struct lock_way *
     const int64_t call_us = lock->room->askers[client].acquire_us;
     const int64_t until_us = before->owner == FREE ? INT64_MAX : call_us;
     int64_t since_us = before->owner != FREE && before->is_untold ? before->from_us : INT64_MIN;
-    for (int i = 0; i < lock->present_count; i++) {
-        int other = lock->present[i];
-        const struct asker *asker = &lock->room->askers[other];
-        if (other != client && asker_may_have(asker) && !standing_used(way, other) &&
-            asker->acquire_us >= since_us && asker->acquire_us < until_us)
+    const struct standing_room *room = lock->room;
+    int count = 0;
+    for (int i = 0; i < room->rivals_count; i++) {
+        room->picked[count] = i;
+        count += (room->rivals[i].acquire_us >= since_us) & (room->rivals[i].acquire_us < until_us);
+    }
+    for (int i = 0; i < count; i++) {
+        const struct rival *other = &room->rivals[room->picked[i]];
+        if (!standing_used(way, other->client))
             refuse_by(lock, way, other, call_us);
     }
     if (next_left(&lock->left, way->spent, way->from_us, &since_us)) {
