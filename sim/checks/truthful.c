@@ -116,6 +116,18 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
            !(event->op == OP_ACQUIRE && ledger_is_left_late(ledger, grant, event->time_us));
 }
 
+/* When its own lease is over it must refuse, whatever it had: refused by what it had itself, too.
+ * Where nobody saw when its request left, it may have left at its call. */
+static bool must_refuse(const struct ledger *ledger, const struct event *event, int server)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct grant *grant = ledger_grant(ledger, event->client, server);
+    const bool is_told = !ledger->scheme && grant->asked_us != NEVER_US;
+    return ledger->has_lease && grant->lease_us != NEVER_US &&
+           event->time_us + ledger->error_us >=
+               ledger_lease_end_us(is_told ? grant->asked_us : client->call_us, grant->lease_us);
+}
+
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
 {
     const struct ledger_client *client = &ledger->clients[event->client];
@@ -126,7 +138,9 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
         const struct grant *grant = grant_meant(ledger, event, s);
         const struct grant *behind = &client->own_keys[s];
         bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
-        if (refused_itself && behind->index != NO_INDEX) {
+        const bool refused_behind = refused_itself && behind->index != NO_INDEX;
+        refused_itself &= !refused_behind && !must_refuse(ledger, event, s);
+        if (refused_behind) {
             add_leftover(ledger, &untruth, behind);
         } else if (is_own(ledger, event, s, grant) || refused_itself) {
             untruth.mine++;

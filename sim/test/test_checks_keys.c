@@ -166,6 +166,34 @@ static void refused_by_the_own_copy_is_an_untruth(void **state)
     story_free(story);
 }
 
+/* When its own lease is over it must refuse, whatever it had: sent once more, or come twice; given
+ * back, or run out. */
+static void refused_by_the_own_key_when_the_lease_is_over_is_no_untruth(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const bool is_copied = i & 1, is_given_back = i & 2, is_over = i & 4;
+        struct story *story = story_new(&majority, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        if (is_copied)
+            strikes_command(story, "duplicate", A, OP_ACQUIRE, set(story, A));
+        at(story, 50);
+        executes(story, A, OP_ACQUIRE, set(story, A), OK);
+        executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+        if (is_given_back)
+            executes(story, A, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, A), 0),
+                     INTEGER(1));
+        at(story, !is_over ? 290 : is_given_back ? 310 : 360);
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (is_over)
+            assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, 0);
+        else
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        story_free(story);
+    }
+}
+
 /* Nobody hears what a copy gets behind that: a leftover. Asked for once more it is left untruly. */
 static void what_a_copy_gets_in_the_same_call_is_a_leftover(void **state)
 {
@@ -389,6 +417,7 @@ int main(void)
         cmocka_unit_test(an_acquire_that_cleans_up_leaves_no_orphan),
         cmocka_unit_test(refused_because_of_ones_own_key_is_an_untruth_cleaned_up_or_not),
         cmocka_unit_test(refused_by_the_own_copy_is_an_untruth),
+        cmocka_unit_test(refused_by_the_own_key_when_the_lease_is_over_is_no_untruth),
         cmocka_unit_test(what_a_copy_gets_in_the_same_call_is_a_leftover),
         cmocka_unit_test(a_copy_that_comes_behind_the_refusal_makes_it_no_untruth),
         cmocka_unit_test(a_copy_that_comes_behind_the_release_makes_it_no_untruth),

@@ -55,13 +55,20 @@ bool properties_is_owner(struct state_space *space, const uint32_t *words, int c
     return count_kept(space, words, client) >= config_quorum(&space->config);
 }
 
+/* Servers that refused it because of a key of its own attempt. When its own lease is over it must
+ * refuse, whatever they said. */
+static unsigned refused_itself(const struct client_facts *facts)
+{
+    return facts->call_left > LEASE_OVER ? facts->refused_itself : 0;
+}
+
 /* Servers that said "taken" because of the client's own key, or "not yours" of a lock that it had
  * removed itself; as bits. */
 static unsigned said_untrue(struct state_space *space, const uint32_t *words, int client,
                             unsigned did)
 {
     const struct client_facts *facts = space_client(space, words[client]);
-    return did & DID_NOT_MINE ? facts->deleted : facts->refused;
+    return did & DID_NOT_MINE ? facts->deleted : refused_itself(facts) | facts->refused_behind;
 }
 
 /* Servers that keep its lock, and had not answered before they gave it. */
@@ -85,8 +92,7 @@ static unsigned properties_of_answer(struct state_space *space, const uint32_t *
     unsigned kept = kept_all_along(space, words, client);
     if (bits_count(said | kept) < majority)
         return 0;
-    bool is_leftover =
-        did & DID_REFUSE && !facts->was_refused_itself && bits_count(kept) < majority;
+    bool is_leftover = did & DID_REFUSE && !refused_itself(facts) && bits_count(kept) < majority;
     return bit(PROPERTY_TRUTHFUL) | (is_leftover ? REFUSED_BY_LEFTOVER : 0);
 }
 

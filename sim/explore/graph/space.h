@@ -44,10 +44,9 @@ struct client_facts {
     bool is_urgent;  /* one of them must happen before time passes */
     bool is_hearing; /* CLIENT_HEARING */
     uint8_t phase, rounds, call_left;
-    uint8_t deleted, refused, overtaken; /* of the client state */
+    uint8_t deleted, refused_itself, refused_behind, overtaken; /* of the client state */
     bool is_untold; /* who is told "granted" then, by nobody's key of its own: see properties.c */
     uint8_t extended, extended_left;
-    bool was_refused_itself; /* CLIENT_REFUSED_ITSELF */
     bool can_begin, has_mentions;
     bool has_swapped;                 /* CLIENT_SWAPPED */
     bool knows_counter;               /* has read it, or is about to write it */

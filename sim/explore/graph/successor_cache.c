@@ -111,7 +111,8 @@ static bool is_quick_return(const struct client_facts *facts,
                             const struct server_facts *server_facts, const struct action *action,
                             int client)
 {
-    unsigned untrue = action->did & DID_NOT_MINE ? facts->deleted : facts->refused;
+    unsigned untrue =
+        action->did & DID_NOT_MINE ? facts->deleted : facts->refused_itself | facts->refused_behind;
     if (action->did & ~(unsigned)(DID_REFUSE | DID_NOT_MINE | DID_RELEASE | DID_RETURN))
         return false;
     if (action->did & (DID_REFUSE | DID_NOT_MINE) && untrue)

@@ -236,13 +236,12 @@ void client_state_settle(struct client_state *client_state, const struct config 
         client_state->counter = 0;
     if (client_state->phase != PHASE_ACQUIRING) {
         client_state->seen = 0;
-        client_state->flags &=
-            (uint8_t) ~(CLIENT_STRUCK | CLIENT_SWAPPED | CLIENT_TAKEN | CLIENT_REFUSED_ITSELF);
+        client_state->flags &= (uint8_t) ~(CLIENT_STRUCK | CLIENT_SWAPPED | CLIENT_TAKEN);
     }
     if (client_state->phase != PHASE_ACQUIRING && client_state->phase != PHASE_HOLDING)
         client_state->call_left = 0;
     if (client_state->phase != PHASE_ACQUIRING)
-        client_state->refused = client_state->granted = 0;
+        client_state->refused_itself = client_state->refused_behind = client_state->granted = 0;
     if (client_state->phase == PHASE_IDLE)
         client_state->deleted = 0;
     if (client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING)
@@ -407,7 +406,8 @@ void client_state_rename_servers(struct client_state *client_state, const uint8_
     renamed.count = 0;
     renamed.deleted = bits_renamed(client_state->deleted, new_number);
     renamed.overtaken = bits_renamed(client_state->overtaken, new_number);
-    renamed.refused = bits_renamed(client_state->refused, new_number);
+    renamed.refused_itself = bits_renamed(client_state->refused_itself, new_number);
+    renamed.refused_behind = bits_renamed(client_state->refused_behind, new_number);
     renamed.silent = bits_renamed(client_state->silent, new_number);
     renamed.refusing = bits_renamed(client_state->refusing, new_number);
     renamed.holding = bits_renamed(client_state->holding, new_number);

@@ -73,12 +73,11 @@ enum extend_stage { EXTEND_NOT_YET, EXTEND_UNDER_WAY, EXTEND_OVER };
 enum { AGO_FORGOTTEN = 2 };
 
 #define CLIENT_FLAGS(BIT)                                                                          \
-    BIT(CLIENT_STALLED) /* it need not take a step before time passes */                           \
-    BIT(CLIENT_SLOW)    /* nor end its critical section */                                         \
-    BIT(CLIENT_STRUCK)  /* a fault cost this attempt an answer, or may leave a lock behind */      \
-    BIT(CLIENT_SWAPPED) /* ghost state: its GETSET has lost */                                     \
-    BIT(CLIENT_REFUSED_ITSELF) /* a server has said "taken" because of a key of this attempt */    \
-    BIT(CLIENT_TAKEN)          /* a server has told this attempt that the lock key is there */     \
+    BIT(CLIENT_STALLED)  /* it need not take a step before time passes */                          \
+    BIT(CLIENT_SLOW)     /* nor end its critical section */                                        \
+    BIT(CLIENT_STRUCK)   /* a fault cost this attempt an answer, or may leave a lock behind */     \
+    BIT(CLIENT_SWAPPED)  /* ghost state: its GETSET has lost */                                    \
+    BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there */           \
     BIT(CLIENT_HEARING)  /* it waited for all replies, and hears them now, one after the other */  \
     BIT(CLIENT_ANSWERED) /* partial_order.h: one of what it waits for was executed since its last  \
                             step */
@@ -93,8 +92,10 @@ struct client_state {
     int16_t wake;  /* ticks to the timer, or NO_TIME */
     int8_t skew;   /* own clock - world clock, in ticks */
     uint8_t count; /* messages */
-    uint8_t deleted;   /* bit a server: its release has removed its own lock there */
-    uint8_t refused;   /* bit a server: it was refused there, last, because of a key of its own */
+    uint8_t deleted;        /* bit a server: its release has removed its own lock there */
+    uint8_t refused_itself; /* bit a server: it was refused there, last, because of a key of its own
+                               attempt; */
+    uint8_t refused_behind; /* of one that an attempt before has left */
     uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
                           or its release */
     uint8_t stage;     /* of the critical section: enum section_stage */
@@ -124,7 +125,8 @@ struct client_state {
 
 BITS_FIT(CLIENT_FLAGS, struct client_state, flags);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, deleted);
-BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused_itself);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused_behind);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, overtaken);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, extended);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, silent);

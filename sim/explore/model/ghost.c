@@ -164,12 +164,16 @@ static void ghost_refusal(const struct sender *sender, const struct packed_messa
     bool is_live = !config->scheme->uses_client_clock || ghost_counts(config, &before->ghost);
     bool is_asking = message->flags & MESSAGE_CURRENT && client_state->phase == PHASE_ACQUIRING;
     if (is_own(&before->ghost, sender)) {
-        client_state->refused |= is_answer ? server : 0;
-        client_state->flags |= is_answer ? CLIENT_REFUSED_ITSELF : 0;
+        if (!is_answer)
+            return;
+        client_state->refused_itself |= server;
+        client_state->refused_behind &= (uint8_t)~server;
     } else if (is_asking && is_live && before->ghost.owner == sender->position + 1) {
-        client_state->refused |= server;
+        client_state->refused_behind |= server;
+        client_state->refused_itself &= (uint8_t)~server;
     } else if (is_asking) {
-        client_state->refused &= (uint8_t)~server;
+        client_state->refused_itself &= (uint8_t)~server;
+        client_state->refused_behind &= (uint8_t)~server;
         if (is_answer && config->repeats_commands)
             client_state->overtaken |= server;
     }
