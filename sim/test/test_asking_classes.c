@@ -54,7 +54,7 @@ static void answers_that_do_not_commute_stay_apart(void **state)
 {
     (void)state;
     with_and_without_classes("first", false);
-    if (sample_every() == 1) /* each order is another one: by when it minds time */
+    if (getenv("PICKLOCK_LONG")) /* each order is another one: by when it minds time */
         with_and_without_classes("last", true);
 }
 
