@@ -229,10 +229,13 @@ static enum answers release_returned(struct answers_engine *engine, const struct
     if (asker->release != ASKED_OPEN)
         return ANSWERS_FIT;
     enum outcome outcome = result_outcome(event->result);
-    /* Who was refused has had nothing, however late it is. */
-    bool is_doubted = outcome == OUTCOME_OK && engine->rules.doubts_late_releases &&
-                      !asker->was_refused && is_late(engine, asker->called_us);
-    if (outcome == OUTCOME_INFO || asker->is_release_excused || is_doubted ||
+    /* Who was refused has had nothing, however late it is; but of several servers, one may have
+     * missed what gave its key back, and have it yet. */
+    bool is_doubted = (engine->rules.is_quorum && asker->acquire == ASKED_ENDED) ||
+                      (engine->rules.doubts_late_releases && !asker->was_refused &&
+                       is_late(engine, asker->called_us));
+    if (outcome == OUTCOME_INFO || asker->is_release_excused ||
+        (outcome == OUTCOME_OK && is_doubted) ||
         (outcome == OUTCOME_FAIL && engine->rules.ignores_misses)) {
         standing_unanswered(lock, event->client);
         return ANSWERS_FIT;

@@ -237,9 +237,28 @@ static void a_lease_of_several_servers_may_count_from_the_call(void **state)
 #undef LATE
 }
 
+/* One of them may have missed what gave its key back: it is released now. */
+static void of_several_servers_one_may_be_released_later(void **state)
+{
+    (void)state;
+    static const char twice[] =
+        "0 A acquire; 1 A granted; 2 A release; 3 A released; 4 A release; 5 A released";
+    static const char refused[] = "0 A acquire; 1 A granted; 2 B acquire; 3 B refused; "
+                                  "4 B release; 5 B released";
+    static const char other[] = "0 A acquire; 1 A granted; 2 A release; 3 A released; "
+                                "4 A release; 5 A released; 6 B acquire; 7 B granted; "
+                                "8 C acquire; 9 C granted";
+    assert_true(contradicts_of_a_quorum(twice, false));
+    assert_false(contradicts_of_a_quorum(twice, true));
+    assert_true(contradicts_of_a_quorum(refused, false));
+    assert_false(contradicts_of_a_quorum(refused, true));
+    assert_true(contradicts_of_a_quorum(other, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_several_servers_one_may_be_released_later),
         cmocka_unit_test(a_lease_of_several_servers_may_count_from_the_call),
         cmocka_unit_test(who_has_entered_again_has_it_until_another_one_is_granted_it),
         cmocka_unit_test(what_an_attempt_before_has_is_released_and_renewed),

@@ -69,6 +69,29 @@ static void who_was_refused_by_all_has_released_nothing(void **state)
     }
 }
 
+/* Who releases twice has released something each time, where a server missed the first release. */
+static void who_releases_twice_may_find_what_a_server_kept(void **state)
+{
+    (void)state;
+    for (int servers = 0; servers <= SERVERS; servers++) {
+        struct story *story = of_quorum();
+        asks(story, A, SERVERS, A, RESULT_GRANTED);
+        asks(story, B, 0, A, RESULT_REFUSED);
+        for (int nth = 0; nth < 2; nth++) {
+            calls(story, A, OP_RELEASE);
+            for (int s = nth ? servers : 0; s < (nth ? SERVERS : servers); s++)
+                runs_on(story, A, s, OP_RELEASE, deleted(A));
+            returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        }
+        ends(story);
+        if (servers == SERVERS)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
 /* "Granted" takes a majority of the servers. What the acquire gave back before it tried again is
  * none of them. Of a lock that promises no majority one is enough. */
 static void granted_takes_a_majority(void **state)
@@ -115,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_refused_by_all_has_released_nothing),
+        cmocka_unit_test(who_releases_twice_may_find_what_a_server_kept),
         cmocka_unit_test(granted_takes_a_majority),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
