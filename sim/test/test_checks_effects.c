@@ -260,27 +260,6 @@ static void a_lease_counts_from_the_last_time_that_it_was_granted(void **state)
     story_free(story);
 }
 
-/* It has no lock by what it gave back, though it says so; both engines do. */
-static void what_an_acquire_gave_back_is_not_granted(void **state)
-{
-    struct story *story = foreign(ALL_PROMISES, 1);
-    struct key_effect found_none = refused(EFFECT_DELETE, A);
-    (void)state;
-    found_none.before = BEFORE_ABSENT;
-    found_none.has_old = false;
-    calls(story, A, OP_ACQUIRE);
-    runs(story, A, OP_ACQUIRE, created(A));
-    runs(story, A, OP_ACQUIRE, deleted(A));
-    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
-    calls(story, A, OP_RELEASE);
-    runs(story, A, OP_RELEASE, found_none);
-    returns(story, A, OP_RELEASE, RESULT_NOT_MINE);
-    ends(story);
-    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
-    assert_says(&story->findings[PROPERTY_TRUTHFUL], "told \"granted\"");
-    story_free(story);
-}
-
 /* What A left, B does not find, or finds otherwise; no time and no fault made it so. */
 static void effects_that_contradict_each_other_prove_nothing(void **state)
 {
@@ -484,7 +463,6 @@ int main(void)
         cmocka_unit_test(a_lock_that_is_taken_away_has_no_owner),
         cmocka_unit_test(a_look_at_the_key_moves_no_lease),
         cmocka_unit_test(a_lease_counts_from_the_last_time_that_it_was_granted),
-        cmocka_unit_test(what_an_acquire_gave_back_is_not_granted),
         cmocka_unit_test(effects_that_contradict_each_other_prove_nothing),
         cmocka_unit_test(who_cleans_up_late_was_refused_before),
         cmocka_unit_test(a_lock_has_the_value_that_its_renewal_gave_it),

@@ -292,6 +292,22 @@ static void what_is_proved_without_the_servers_is_so_with_them(void **state)
         assert_true(seen[i] > rounds / 100 && unseen[i] > rounds / 200);
 }
 
+/* It is told that it has what its acquire gave back, and at its release that it has it not: each
+ * engine sees a contradiction, and the servers' side whose it is. */
+static void what_an_acquire_gave_back_is_not_granted(void **state)
+{
+    (void)state;
+    struct story *story = story_new(&expiring, 1, 300);
+    is_granted(story, A);
+    executes(story, A, OP_ACQUIRE, command(VERB_COMPARE_DELETE, token(story, A), 0), INTEGER(1));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    releases(story, A, 0);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    assert_says(&story->findings[PROPERTY_TRUTHFUL], "no server had granted it");
+    story_free(story);
+}
+
 /* Its key expires early, since its own client gave it too little: it holds all the same, whoever it
  * asks again, until it releases; and who goes back to release it is one client. */
 static void who_asks_again_holds_what_it_held(void **state)
@@ -337,6 +353,7 @@ static void who_asks_again_holds_what_it_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_an_acquire_gave_back_is_not_granted),
         cmocka_unit_test(who_asks_again_holds_what_it_held),
         cmocka_unit_test(what_is_proved_without_the_servers_is_so_with_them),
     };
