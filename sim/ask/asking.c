@@ -322,6 +322,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .compared = asking->worker.compared,
                                    .audited = asking->worker.audited + asking->server.audited,
                                    .ends = asking->ends.compared,
+                                   .refusals = asking_refusals(asking),
                                    .timed_ends = asking->ends.joined,
                                    .timed = asking->worker.timed,
                                    .far_key_ticks = asking->server.has_far_keys ? LEFT_FAR : 0,

@@ -47,6 +47,7 @@ struct asking_figures {
     uint64_t compared;   /* steps that were done again on the way, and compared */
     uint64_t audited;    /* answers that were asked again: the worker's in fresh processes */
     uint64_t ends;       /* histories behind an attempt, compared with a new worker */
+    int refusals;        /* in a row, at most, that one was followed by there */
     uint64_t timed_ends; /* behind which a timer runs still, like those behind another one */
     uint64_t timed;      /* answers of the worker that are of one elapsed time */
     int far_key_ticks;   /* a key lived so many ticks, or more: it never expires; 0: none did */

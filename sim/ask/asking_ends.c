@@ -81,33 +81,105 @@ static enum fail ask_both_again(struct asking *asking, const struct twins *pair,
     return failure->code;
 }
 
-enum fail asking_end_in_time(struct twins *pair, struct failure *failure)
+enum { REFUSALS_MAX = 6 };
+
+/* Of several servers each refusal is a history of many: one. */
+int asking_refusals(const struct asking *asking)
 {
-    struct remembered_step told;
+    return asking->servers > 1 ? 1 : REFUSALS_MAX;
+}
+
+/* Another one has the lock, and so often it is refused; then granted and released. */
+static enum fail refused_and_taken(struct twins *pair, int refusals, struct failure *failure)
+{
+    struct remembered_step told = {.answer = ANSWER_NOT_OK};
     struct twins held;
     if (twins_hold(pair->asking, &held, failure))
         return failure->code;
-    memcpy(pair->kept, held.kept, sizeof pair->kept);
-    if (held.kept[0].value != KEPT_ABSENT && twins_operate(pair, HAPPENS_ACQUIRE, &told, failure))
-        return failure->code;
+    if (held.kept[0].value == KEPT_ABSENT)
+        refusals = 0;
+    for (int i = 0; i < refusals && told.answer != ANSWER_OK; i++) {
+        memcpy(pair->kept, held.kept, sizeof pair->kept);
+        if (twins_operate(pair, HAPPENS_ACQUIRE, &told, failure))
+            return failure->code;
+    }
     return take_each(pair, take_and_release, 0, failure);
+}
+
+enum fail asking_end_in_time(struct twins *pair, struct failure *failure)
+{
+    return refused_and_taken(pair, 1, failure);
+}
+
+/* Each number of refusals, and then granted and released: what counts them may mind one alone. */
+static enum fail refused_at_times(struct twins *pair, struct failure *failure)
+{
+    const struct twins begin = *pair;
+    enum fail fail = FAIL_NONE;
+    for (int refusals = 0; refusals < REFUSALS_MAX && !fail; refusals++) {
+        *pair = begin;
+        fail = refused_and_taken(pair, refusals, failure);
+    }
+    return fail;
 }
 
 /* What comes first; then what is done. */
 enum first { FIRST_NOTHING, FIRST_TIMER, FIRST_LATE, FIRST_CUT, FIRST_COUNT };
-enum then { THEN_IN_TIME, THEN_EXTENDED, THEN_LATE, THEN_AHEAD, THEN_BACK, THEN_LOST, THEN_COUNT };
+enum then {
+    THEN_IN_TIME,
+    THEN_OFTEN,
+    THEN_AT_TIMES,
+    THEN_EXTENDED,
+    THEN_LATE,
+    THEN_AHEAD,
+    THEN_BACK,
+    THEN_LOST,
+    THEN_COUNT
+};
+_Static_assert(FIRST_COUNT *THEN_COUNT <= 32, "ways are bits");
 
 static uint32_t bit_of(enum first first, enum then then)
 {
     return 1u << (first * THEN_COUNT + then);
 }
 
-static bool is_wanted(const struct asking *asking, uint32_t node, enum then then)
+/* Has a refusal ended it? */
+static bool is_refusal(const struct end_kind *kind)
+{
+    return kind->operation == HAPPENS_ACQUIRE && kind->answer == ANSWER_NOT_OK;
+}
+
+static struct end_kind kind_of(const struct asking *asking, uint32_t node)
+{
+    struct end_kind kind = {.answer = asking->worker.answers[node - 1].answer,
+                            .has_broken = asking_shows(asking, node, STRUCK_BY_BREAK)};
+    do {
+        const struct history_edge edge = worker_asker_edge(&asking->worker, node);
+        kind.operation = edge.happening;
+        node = edge.from;
+    } while (node != NODE_ROOT && !happening_asks(kind.operation));
+    return kind;
+}
+
+/* The first end of its kind that was met; NODE_ROOT: none was. */
+static uint32_t *first_of(struct history_ends *ends, const struct end_kind *kind)
+{
+    return &ends->firsts_of_kind[kind->operation][kind->answer][kind->has_broken];
+}
+
+static bool is_wanted(struct asking *asking, uint32_t node, enum then then)
 {
     const struct remembered_step *at = &asking->worker.answers[node - 1];
+    const struct end_kind kind = kind_of(asking, node);
+    const bool is_first = *first_of(&asking->ends, &kind) == node;
     switch (then) {
     case THEN_IN_TIME:
         return true;
+    case THEN_OFTEN:
+        return is_first && asking->servers == 1 &&
+               (is_refusal(&kind) || kind.answer == ANSWER_ERROR);
+    case THEN_AT_TIMES:
+        return is_first && asking->servers == 1 && is_refusal(&kind);
     case THEN_EXTENDED:
         return asking_extend(asking) == EXTEND_IS_ASKED;
     case THEN_LATE:
@@ -125,7 +197,7 @@ static bool is_wanted(const struct asking *asking, uint32_t node, enum then then
 }
 
 /* Of one that has a timer: while that runs, behind it, and when it is due. */
-static uint32_t wanted_ways(const struct asking *asking, uint32_t node)
+static uint32_t wanted_ways(struct asking *asking, uint32_t node)
 {
     const bool has_timer = asking->worker.answers[node - 1].timer_us != TIME_NEVER;
     uint32_t ways = 0;
@@ -133,7 +205,7 @@ static uint32_t wanted_ways(const struct asking *asking, uint32_t node)
         if (!is_wanted(asking, node, then))
             continue;
         ways |= bit_of(FIRST_NOTHING, then);
-        if (has_timer && then != THEN_LOST)
+        if (has_timer && then != THEN_LOST && then != THEN_OFTEN && then != THEN_AT_TIMES)
             ways |= bit_of(FIRST_TIMER, then);
     }
     if (has_timer)
@@ -164,6 +236,10 @@ static enum fail go_on(struct twins *pair, enum then then, struct failure *failu
     switch (then) {
     case THEN_IN_TIME:
         return asking_end_in_time(pair, failure);
+    case THEN_OFTEN:
+        return refused_and_taken(pair, REFUSALS_MAX, failure);
+    case THEN_AT_TIMES:
+        return refused_at_times(pair, failure);
     case THEN_EXTENDED:
         return take_each(pair, take_and_extend, 0, failure);
     case THEN_LATE:
@@ -225,9 +301,17 @@ static enum fail compare_cut(struct asking *asking, uint32_t node, struct failur
     return asking_compare_cut(asking, &again, failure);
 }
 
+static void note_kind(struct asking *asking, uint32_t node)
+{
+    const struct end_kind kind = kind_of(asking, node);
+    uint32_t *first = first_of(&asking->ends, &kind);
+    *first = *first == NODE_ROOT ? node : *first;
+}
+
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
 {
     struct history_ends *ends = &asking->ends;
+    note_kind(asking, node);
     const uint32_t cut = bit_of(FIRST_CUT, THEN_IN_TIME);
     const uint32_t ways = wanted_ways(asking, node) & ~end_at(ends, node)->ways;
     struct twins pair = {.asking = asking, .node = node, .fresh = NODE_ROOT};
@@ -256,6 +340,7 @@ enum fail asking_last_end(struct asking *asking, uint32_t node, struct failure *
 void asking_forget_ends(struct asking *asking)
 {
     asking->ends.count = 0;
+    memset(asking->ends.firsts_of_kind, 0, sizeof asking->ends.firsts_of_kind);
     asking->ends.compared = asking->ends.joined = 0;
 }
 
@@ -292,6 +377,7 @@ enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *
     struct history_ends *ends = &asking->ends;
     const uint32_t before = end_at(ends, node)->like, known = end_at(ends, node)->ways;
     bool is_like = false;
+    note_kind(asking, node);
     *like = node;
     if (!asking->classes.are_wanted || asking->servers > 1 || before == node)
         return FAIL_NONE;

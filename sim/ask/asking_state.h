@@ -41,12 +41,20 @@ struct history_end {
 
 enum { END_UNKNOWN = INT32_MAX };
 
+/* How an attempt has ended. */
+struct end_kind {
+    enum happening operation; /* another one: nothing but connections that broke was before it */
+    unsigned answer;
+    bool has_broken; /* a connection, by then */
+};
+
 struct history_ends {
     struct history_end *rows; /* by node */
     uint32_t *firsts;         /* those with a timer that were found to be like none before them */
     uint32_t count, firsts_count;
-    uint64_t compared; /* that are like a new worker */
-    uint64_t joined;   /* that are like another one with such a timer */
+    uint32_t firsts_of_kind[HAPPENING_COUNT][ANSWER_LOST + 1][2]; /* struct end_kind */
+    uint64_t compared;                                            /* that are like a new worker */
+    uint64_t joined; /* that are like another one with such a timer */
 };
 
 /* What is asked for again. */
@@ -178,6 +186,8 @@ enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *
 /* Some of those that were taken for another one go on as that one does, each in one way that was
  * asked, to where that ends. FAIL_UNKNOWN: one goes on otherwise. */
 enum fail asking_walk_ends(struct asking *asking, struct failure *failure);
+/* So often in a row it was refused behind an end of each kind. */
+int asking_refusals(const struct asking *asking);
 /* The first of these ways: refused, and then granted and released. */
 struct twins;
 enum fail asking_end_in_time(struct twins *pair, struct failure *failure);

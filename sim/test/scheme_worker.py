@@ -536,6 +536,42 @@ class Listening(SetNxPxCad):
         return super().take()
 
 
+class BehindRefusals(SetNxPxCad):
+    """`behind-refusals N HOW`: behind N refusals in a row it `breaks` the lock, or has a lock that it `deletes`."""
+
+    refusals = 0
+
+    def acquire(self, wait_ms):
+        self.is_it = self.refusals == int(sys.argv[2])
+        if self.is_it and sys.argv[3] == "breaks":
+            self.redis("DEL", self.key)
+        granted = super().acquire(wait_ms)
+        self.refusals = 0 if granted else self.refusals + 1
+        return granted
+
+    def release(self):
+        if self.is_it and sys.argv[3] == "deletes":
+            return self.redis("DEL", self.key) == 1
+        return super().release()
+
+
+class BehindAFailure(SetNxPxCad):
+    """Where an acquire has failed, and two behind it were refused, it breaks the lock."""
+
+    failed, refusals = False, 0
+
+    def acquire(self, wait_ms):
+        if self.failed and self.refusals == 2:
+            self.redis("DEL", self.key)
+        try:
+            granted = super().acquire(wait_ms)
+            self.refusals = 0 if granted else self.refusals + 1
+        except OSError:
+            self.failed, self.refusals = True, 0
+            raise
+        return granted
+
+
 class OneToken(SetNxPxCad):
     """One token for all attempts: what an earlier one of its own has left it gives a lease anew."""
 

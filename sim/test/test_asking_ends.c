@@ -107,6 +107,32 @@ static void who_is_refused_tries_again_without_an_attempt_left(void **state)
         fail_msg("\"%s\"", failure.text);
 }
 
+/* Each refusal is like the one before, up to a number. As far as that is asked, the worker is told
+ * apart from a new one; one that only counts further is not. */
+static void what_it_does_behind_many_refusals_is_asked(void **state)
+{
+    static const struct {
+        const char *as;
+        int fault;
+        bool is_found;
+    } rows[] = {{"behind-refusals 3 breaks", NONE, true},
+                {"behind-refusals 6 breaks", NONE, true},
+                {"behind-refusals 9 breaks", NONE, false},
+                {"behind-refusals 4 deletes", FAULT_SLOW_WORK, true},
+                {"behind-a-failure", FAULT_LOSE_REPLY, true},
+                {"behind-a-failure", NONE, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct worker_asked asked;
+        struct explore_options own = bounds_of(rows[i].fault);
+        ask_for(&asked, "scheme_worker", rows[i].as, 1);
+        assert_int_equal(asking_figures(asked.asking).refusals, 6);
+        const struct failure failure = search_failure(&asked, &own, 0);
+        if (rows[i].is_found != (strstr(failure.text, "it does not close") != NULL))
+            fail_msg("%s: \"%s\"", rows[i].as, failure.text);
+    }
+}
+
 /* Where its verdicts differ from those of the scheme that it is, and the most further steps of a
  * witness. */
 static int differs_from_scheme(const char *delay, int fault, int *further)
@@ -204,6 +230,7 @@ int main(void)
         cmocka_unit_test(whatever_it_minds_it_comes_to_the_same),
         cmocka_unit_test(what_only_another_way_shows_is_found_out),
         cmocka_unit_test(who_is_refused_tries_again_without_an_attempt_left),
+        cmocka_unit_test(what_it_does_behind_many_refusals_is_asked),
         cmocka_unit_test(what_only_a_second_fault_shows_is_asked_where_there_may_be_one),
         cmocka_unit_test(who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to),
         cmocka_unit_test(who_connects_anew_later_than_a_tick_is_told),
