@@ -201,6 +201,8 @@ static void step_times(const struct ledger *ledger, const struct event *event,
     (void)before;
     if (!key->is_present || key->expire_us == NEVER_US)
         return;
+    if (event->amount_us > 0 && key->expire_us <= event->time_us)
+        return; /* it had run out in its own time; a step back may yet bring it back */
     key->expire_us -= event->amount_us;
     key->latest_us -= event->amount_us;
     key->is_clock_shifted = true;

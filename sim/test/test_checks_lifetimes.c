@@ -1,6 +1,6 @@
 /* test_checks_lifetimes.c - progress is judged by keys as long as they can be there: not longer
  * than their expiry, unless a server still answers with them; and not by what a loser had for a
- * moment. */
+ * moment. What has run out in its own time no later step of a clock ends early. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -152,6 +152,26 @@ static void the_return_of_a_loser_is_no_sign_of_life(void **state)
     story_free(story);
 }
 
+/* A's key expires at 300, and nobody looks. The server's clock is stepped before that, or behind.
+ */
+static void a_step_ends_nothing_early_that_had_run_out(void **state)
+{
+    (void)state;
+    for (int step_ms = 200; step_ms <= 400; step_ms += 200) {
+        struct story *story = story_new(&expiring, 1, LEASE_MS);
+        acquires(story, A);
+        at(story, step_ms);
+        strikes(story, "server-clock", -1, 0, 250);
+        at(story, step_ms == 200 ? 250 : 450);
+        acquires(story, B);
+        ends(story);
+        assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1,
+                        step_ms == 200 ? CAUSE_EARLY_EXPIRY : CAUSE_OVERRUN);
+        assert_int_equal(story->findings[PROPERTY_LEASE_EXCLUSION].count, step_ms == 200);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_key_that_is_answered_with_lives_longer_than_its_expiry_said),
         cmocka_unit_test(a_key_that_has_expired_since_it_refused_is_in_nobodys_way),
         cmocka_unit_test(the_return_of_a_loser_is_no_sign_of_life),
+        cmocka_unit_test(a_step_ends_nothing_early_that_had_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
