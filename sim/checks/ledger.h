@@ -107,6 +107,7 @@ struct grant {
     bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
                             written over what it had */
     bool is_copied;      /* behind another one of its attempt there, by a message that came twice */
+    bool is_asked_anew;  /* its acquire had been refused there, and has asked for it since */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */
@@ -210,8 +211,11 @@ struct ledger_client {
     bool has_seen; /* its last GET of the lock key in this attempt said */
     int64_t seen;
     struct swap swap;
-    int64_t sent_us;   /* when its last request on the main lane left */
-    int64_t *asked_us; /* one a server: the same of the last one to it; or not before */
+    int64_t sent_us;     /* when its last request on the main lane left */
+    int64_t *asked_us;   /* one a server: the same of the last one to it; or not before */
+    int *on_way;         /* one a server: what its acquire has sent there and was not executed */
+    unsigned asked_anew; /* bit a server: refused there, it has asked again, and nothing else of its
+                            was on the way there */
     struct {
         enum repeat how; /* the last command that was repeated */
         struct command command;
@@ -250,6 +254,7 @@ BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused_unknown);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, lost);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, extended);
+BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, asked_anew);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, release_gave);
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, entered);
 
@@ -287,7 +292,8 @@ struct ledger {
     struct ledger_client *clients;
     struct ledger_lock *locks;
     int64_t holders;      /* of all locks: believers */
-    bool has_sends;       /* it tells when requests were sent */
+    bool has_sends;       /* it tells when requests were sent, */
+    bool has_hears;       /* and when replies were heard */
     bool lacks_calls;     /* something returned, or was executed, that nobody had called */
     bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an
                              attempt before its last: from then on calls and returns say nothing */

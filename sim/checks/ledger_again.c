@@ -22,6 +22,7 @@ void ledger_client_init(struct ledger_client *client, int servers)
     client->own_keys = memory_new((size_t)servers, sizeof *client->own_keys);
     client->renewals = memory_new((size_t)servers, sizeof *client->renewals);
     client->asked_us = memory_new((size_t)servers, sizeof *client->asked_us);
+    client->on_way = memory_new((size_t)servers, sizeof *client->on_way);
     for (int s = 0; s < servers; s++) {
         client->grants[s].index = NO_INDEX;
         client->renewals[s] = NEVER_US;
@@ -34,6 +35,7 @@ static void free_lists(struct ledger_client *client)
     free(client->own_keys);
     free(client->renewals);
     free(client->asked_us);
+    free(client->on_way);
 }
 
 void ledger_client_close(struct ledger_client *client)

@@ -185,7 +185,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->call_index = event->index;
     client->answered_us = NEVER_US;
     client->refused_itself = client->refused = client->refused_unknown = 0;
-    client->lost = client->entered = 0;
+    client->lost = client->entered = client->asked_anew = 0;
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->lease_us = NEVER_US;
@@ -203,6 +203,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     for (int s = 0; s < ledger->head->servers; s++) {
         client->grants[s].index = NO_INDEX;
         client->renewals[s] = client->asked_us[s] = NEVER_US;
+        client->on_way[s] = 0;
     }
 }
 
@@ -221,6 +222,8 @@ static void called(struct ledger *ledger, const struct event *event)
         client->is_extending = true;
         client->extend_us = NEVER_US;
         client->extended = 0;
+        for (int s = 0; s < ledger->head->servers; s++)
+            client->renewals[s] = NEVER_US; /* what it asked before, it has been told */
     }
 }
 
@@ -232,7 +235,7 @@ static void sent(struct ledger *ledger, const struct event *event)
     if (!event_is_on(event, KEY_LOCK))
         return;
     if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
-        client->sent_us = client->asked_us[event->server] = event->time_us;
+        ledger_note_asked(client, event);
         return;
     }
     if (client->renewals[event->server] == NEVER_US)
@@ -256,8 +259,10 @@ static bool is_answer(const struct key_effect *effect)
 static void note_refused(struct ledger_client *client, const struct event *event,
                          const struct key_effect *effect)
 {
-    if (event->op == OP_ACQUIRE && effect->wanted == EFFECT_SET && effect->did == DID_REFUSED &&
-        client->sent_us < client->call_us)
+    if (event->op != OP_ACQUIRE || effect->wanted != EFFECT_SET || effect->did != DID_REFUSED)
+        return;
+    client->asked_anew &= ~(1u << event->server);
+    if (client->sent_us < client->call_us)
         client->asked_us[event->server] = event->from_us;
 }
 
@@ -281,8 +286,10 @@ static void executed(struct ledger *ledger, const struct event *event)
     if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;
     ledger_execute(ledger, &execution);
-    if (client->attempt == event->attempt)
-        note_refused(client, event, &execution.effect);
+    if (client->attempt != event->attempt)
+        return;
+    note_refused(client, event, &execution.effect);
+    client->on_way[event->server] -= event->op == OP_ACQUIRE && client->on_way[event->server] > 0;
 }
 
 static void heard(struct ledger *ledger, const struct event *event)
@@ -290,7 +297,7 @@ static void heard(struct ledger *ledger, const struct event *event)
     assert(event->server >= 0);
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
-    client->has_heard = true;
+    client->has_heard = ledger->has_hears = true;
     ledger_quote(&client->asked, event);
     client->heard = event->reply;
     if (event->op == OP_EXTEND || event->lane == LANE_RENEW)
@@ -397,6 +404,8 @@ static void repeated(struct ledger_client *client, const struct event *event, en
     client->repeated.opaque = event->opaque ? *event->opaque : (struct opaque){0};
     client->repeated.attempt = event->attempt;
     client->repeated.servers = before | (event->server >= 0 ? 1u << event->server : 0);
+    if (event->server >= 0)
+        client->on_way[event->server] += event->op == OP_ACQUIRE;
 }
 
 static void struck(struct ledger *ledger, const struct event *event)

@@ -8,9 +8,8 @@ enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
 
 /* --- grants end --- */
 
-/* What comes behind the answer is not what its client holds by: that had ended in its own way. */
-static bool is_beside_the_point(const struct ledger_client *client, const struct grant *grant,
-                                int server)
+bool grant_is_beside_the_point(const struct ledger_client *client, const struct grant *grant,
+                               int server)
 {
     return grant->is_behind && client->grants[server].index != NO_INDEX;
 }
@@ -32,7 +31,7 @@ void ledger_end(struct ledger *ledger, const struct event *event, int lock, int 
     struct ledger_client *client =
         grant->client == NOBODY ? NULL : ledger_record(ledger, grant->client, grant->attempt, lock);
     if (client) {
-        if (!is_beside_the_point(client, grant, server))
+        if (!grant_is_beside_the_point(client, grant, server))
             client->grants[server] = *grant;
         if (client->owned-- == ledger->quorum)
             client->disowned_index = grant->ended_index;
@@ -232,6 +231,8 @@ static void note_behind(const struct ledger *ledger, const struct event *event, 
     grant->is_copied = event->op == OP_ACQUIRE && client->attempt == event->attempt &&
                        client->lock == event->lock && before->index != NO_INDEX &&
                        ledger_is_copied(client, event->attempt, event->server);
+    grant->is_asked_anew =
+        client->attempt == event->attempt && client->asked_anew >> event->server & 1;
 }
 
 static int64_t asked_us(const struct ledger *ledger, const struct event *event)

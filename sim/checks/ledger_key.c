@@ -100,6 +100,8 @@ static void extended(struct context *context)
         ledger_had_again(context);
     const bool is_sent = ledger->has_sends || !is_asked; /* else: not before the call */
     const int64_t sent_us = is_sent ? client->renewals[event->server] : client->called_us;
+    if (!ledger->has_hears) /* no line will tell that it was answered */
+        client->renewals[event->server] = NEVER_US;
     if (is_asked) {
         client->extended_by_us = grant->lease_us;
         client->extend_us = sent_us < client->extend_us ? sent_us : client->extend_us;

@@ -20,9 +20,20 @@ bool ledger_came_behind(const struct ledger_client *client, enum operation op, i
                         const struct grant *grant)
 {
     const int64_t index = grant->is_restored ? grant->restored_index : grant->index;
+    if (op != OP_ACQUIRE && grant_is_beside_the_point(client, grant, server))
+        return true;
     if (op == OP_RELEASE)
         return index > client->release_index;
-    return grant->is_copied || client->refused >> server & 1;
+    return grant->is_copied || (client->refused >> server & 1 && !grant->is_asked_anew);
+}
+
+void ledger_note_asked(struct ledger_client *client, const struct event *event)
+{
+    client->sent_us = client->asked_us[event->server] = event->time_us;
+    if (event->op != OP_ACQUIRE || event->attempt != client->attempt)
+        return;
+    if (client->on_way[event->server]++ == 0)
+        client->asked_anew |= client->refused & 1u << event->server;
 }
 
 bool ledger_is_left_late(const struct ledger *ledger, const struct grant *grant, int64_t told_us)

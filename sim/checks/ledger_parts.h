@@ -27,6 +27,8 @@ void ledger_execute(struct ledger *ledger, const struct execution *execution);
 bool ledger_is_repeated(const struct ledger_client *client, const struct event *event);
 /* An operation has returned: what its client has at the servers, and believes not to have. */
 void ledger_leave(struct ledger *ledger, const struct event *event);
+/* Its request has left, of whatever operation but an extend. */
+void ledger_note_asked(struct ledger_client *client, const struct event *event);
 /* What it says of whether its client has the lock. */
 void ledger_note_none(struct ledger_client *client, const struct event *event);
 void ledger_release_called(struct ledger_client *client, const struct event *event);
@@ -92,6 +94,11 @@ static inline bool grant_is_own(const struct grant *grant, const struct event *e
 
 /* Its value stands in the key from here on. */
 void ledger_grant_begin(struct context *context, bool is_tentative);
+
+/* What comes behind the answer is not what its client holds by, nor what it says that it has not:
+ * that had ended in its own way. */
+bool grant_is_beside_the_point(const struct ledger_client *client, const struct grant *grant,
+                               int server);
 /* The execution ends whatever grant there is. */
 void ledger_end_by(struct context *context, enum ending ending);
 /* The execution as a change of the key. */

@@ -1,5 +1,6 @@
-/* test_checks_copies.c - a copy of an acquire's request makes the holder's key anew, behind the end
- * of its lease: what the holder had ended in its own way, and that is why somebody else gets in. */
+/* test_checks_copies.c - a copy of an acquire's request, or an earlier request of it that was late,
+ * makes the holder's key anew, behind the end of its lease: what the holder had ended in its own
+ * way, and that is why somebody else gets in. And what an acquire asks for anew is neither. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -90,11 +91,69 @@ static void what_its_client_has_renewed_is_its_own(void **state)
     }
 }
 
+/* A's first request is late, its second gets the lock, and each has a token of its own. The first
+ * comes when that is over; or none does, and A says without asking that it is not its own. */
+static void what_a_late_request_makes_is_not_what_its_client_has_not(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool is_late = i & 1, is_release = i & 2;
+        const enum operation op = is_release ? OP_RELEASE : OP_EXTEND;
+        struct story *story = foreign(ALL_PROMISES, 1);
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, is_late ? 400 : 200);
+        if (is_late)
+            runs(story, A, OP_ACQUIRE, created(D));
+        calls(story, A, op);
+        if (is_late)
+            runs(story, A, op, refused(is_release ? EFFECT_DELETE : EFFECT_EXPIRE, D));
+        returns(story, A, op, RESULT_NOT_MINE);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, !is_late);
+        if (is_release)
+            assert_violated(story, PROPERTY_NO_ORPHAN, 1,
+                            is_late ? CAUSE_LEFTOVER : CAUSE_UNTRUE_ANSWER);
+        story_free(story);
+    }
+}
+
+/* A is refused by B's key, and B goes. What A has asked for since, with nothing else on its way, it
+ * has been granted: "refused" is not so. A request from before the refusal comes behind its answer.
+ */
+static void who_is_granted_what_it_asked_for_anew_was_not_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool asks_anew = i & 1, has_earlier = i & 2;
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, B);
+        calls(story, A, OP_ACQUIRE);
+        for (int sent = 0; sent <= has_earlier; sent++)
+            sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, refused(EFFECT_SET, B));
+        gives_back(story, B, deleted(B), RESULT_RELEASED);
+        if (asks_anew)
+            sends_script(story, A, OP_ACQUIRE);
+        runs(story, A, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1,
+                        asks_anew && !has_earlier ? CAUSE_UNTRUE_ANSWER : CAUSE_LEFTOVER);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_copy_makes_again_does_not_hide_the_overrun),
         cmocka_unit_test(what_its_client_has_renewed_is_its_own),
+        cmocka_unit_test(what_a_late_request_makes_is_not_what_its_client_has_not),
+        cmocka_unit_test(who_is_granted_what_it_asked_for_anew_was_not_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

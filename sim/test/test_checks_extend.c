@@ -344,6 +344,48 @@ static void who_is_refused_by_its_own_lock_may_extend_that(void **state)
     }
 }
 
+/* It asks every 100 ms, as long as it holds, and each counts from when it left, be it told of
+ * replies or not: A's own lease ends at 510. The server loses the key, and B gets it. */
+static void each_of_many_counts_from_its_own_request(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool is_told = i & 1, is_within = i & 2;
+        struct story *story = story_new(&expiring, 1, LEASE);
+        takes_at_all(story, A);
+        for (int ms = 10; ms <= 210; ms += 100) {
+            at(story, ms);
+            calls(story, A, OP_EXTEND);
+            asks(story, A, 0);
+            executes_at(story, A, 0, OP_EXTEND, renewal(story, A), INTEGER(1));
+            if (is_told)
+                hears(story, A, 0, OP_EXTEND, renewal(story, A), INTEGER(1));
+            returns(story, A, OP_EXTEND, RESULT_DONE);
+        }
+        at(story, 400);
+        strikes(story, "evict", -1, 0, 0);
+        then_takes(story, is_within ? 505 : 511, is_within);
+    }
+}
+
+/* The same of a watchdog, whose renewals nobody calls for. */
+static void each_renewal_of_a_watchdog_counts_from_its_own_request(void **state)
+{
+    (void)state;
+    for (int is_within = 0; is_within < 2; is_within++) {
+        struct story *story = story_new(&expiring, 1, LEASE);
+        takes_at_all(story, A);
+        for (int ms = 10; ms <= 210; ms += 100) {
+            at(story, ms);
+            sends(story, A, 0, OP_EXTEND, renewal(story, A));
+            executes_at(story, A, 0, OP_EXTEND, renewal(story, A), INTEGER(1));
+        }
+        at(story, 400);
+        strikes(story, "evict", -1, 0, 0);
+        then_takes(story, is_within ? 505 : 511, is_within);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +402,8 @@ int main(void)
         cmocka_unit_test(what_was_inferred_is_no_answer),
         cmocka_unit_test(who_asks_for_a_lease_beside_another_may_have_one),
         cmocka_unit_test(who_is_refused_by_its_own_lock_may_extend_that),
+        cmocka_unit_test(each_of_many_counts_from_its_own_request),
+        cmocka_unit_test(each_renewal_of_a_watchdog_counts_from_its_own_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
