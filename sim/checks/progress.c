@@ -337,6 +337,17 @@ static void hit_denied(struct monitor *monitor, const struct event *event)
     finding_say(finding, "Stuck: nobody can ever acquire the lock like that.");
 }
 
+/* Refused by no key, and where none is: somebody had the lock since it asked, and what it has read
+ * was changed (WATCH). The next attempt need not be. */
+static bool is_overtaken(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    const struct ledger_lock *lock = &ledger->locks[client->lock];
+    return ledger->head->servers == 1 && !has_refused(client, 0) &&
+           (!client->was_free || lock->busy_index >= client->call_index) &&
+           ledger_is_free(ledger, client->lock, event->time_us);
+}
+
 /* It ended without the lock, and that is not a fault's doing. */
 static bool is_in_vain(const struct monitor *monitor, const struct event *event)
 {
@@ -344,6 +355,8 @@ static bool is_in_vain(const struct monitor *monitor, const struct event *event)
         return false;
     const struct progress_monitor *self = monitor->state;
     const struct ledger_client *client = &monitor->ledger->clients[event->client];
+    if (is_overtaken(monitor->ledger, event))
+        return false;
     if (event->result == RESULT_REFUSED && client->answered_us != NEVER_US)
         return self->server_index < client->call_index;
     return event->result != RESULT_GRANTED && event->result != RESULT_UNSUPPORTED &&

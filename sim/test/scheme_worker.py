@@ -536,6 +536,28 @@ class Listening(SetNxPxCad):
         return super().take()
 
 
+class WatchMultiSet(SetNxPxCad):
+    """It takes the lock in a transaction, where nobody has written the key since it found none."""
+
+    def take(self):
+        self.redis("WATCH", self.key)
+        if self.redis("GET", self.key) is not None:
+            self.gives_up()
+            return False
+        return self.redis.transaction(("SET", self.key, self.token, "PX", self.ms)) == ["OK"]
+
+
+    def gives_up(self):
+        self.redis("UNWATCH")
+
+
+class WatchForEver(WatchMultiSet):
+    """Refused, it watches on, and refuses itself where the lock has been free all along."""
+
+    def gives_up(self):
+        pass
+
+
 class BehindRefusals(SetNxPxCad):
     """`behind-refusals N HOW`: behind N refusals in a row it `breaks` the lock, or has a lock that it `deletes`."""
 

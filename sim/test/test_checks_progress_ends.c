@@ -55,6 +55,42 @@ static void a_failure_that_no_fault_explains_is_a_refusal(void **state)
         }
 }
 
+/* A reads that there is no key. B has the lock, before A asks or since, and gives it back; and A is
+ * refused where no key is, as in a transaction whose key was written meanwhile. */
+static void who_was_overtaken_and_hears_of_it_late_is_not_stuck(void **state)
+{
+    (void)state;
+    for (int overtakes = 0; overtakes < 2; overtakes++) {
+        const struct command get = command(VERB_GET, 0, 0), set = command(VERB_SETNX, 1, 0);
+        const struct command del = command(VERB_DEL, 0, 0);
+        struct story *story = story_new(&everlasting, 1, 300);
+        for (int i = 0; i < 2; i++) {
+            if (i == overtakes) {
+                calls(story, B, OP_ACQUIRE);
+                executes(story, B, OP_ACQUIRE, set, INTEGER(1));
+                returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+                calls(story, B, OP_RELEASE);
+                executes(story, B, OP_RELEASE, del, INTEGER(1));
+                returns(story, B, OP_RELEASE, RESULT_RELEASED);
+                continue;
+            }
+            at(story, overtakes ? 100 : 2000);
+            calls(story, A, OP_ACQUIRE);
+            sends(story, A, 0, OP_ACQUIRE, get);
+            executes(story, A, OP_ACQUIRE, get, NIL);
+            hears(story, A, 0, OP_ACQUIRE, get, NIL);
+        }
+        at(story, 4000);
+        returns(story, A, OP_ACQUIRE, RESULT_REFUSED);
+        ends(story);
+        if (overtakes)
+            assert_holds(story, PROPERTY_PROGRESS);
+        else
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
+        story_free(story);
+    }
+}
+
 /* The server gives it the lock, and it does not notice. */
 static void an_owner_that_is_not_told_so_never_acquires(void **state)
 {
@@ -171,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_that_no_fault_explains_is_a_refusal),
+        cmocka_unit_test(who_was_overtaken_and_hears_of_it_late_is_not_stuck),
         cmocka_unit_test(an_owner_that_is_not_told_so_never_acquires),
         cmocka_unit_test(who_fails_in_company_may_acquire_another_time),
         cmocka_unit_test(who_trips_in_company_may_acquire_another_time),

@@ -236,7 +236,8 @@ void client_state_settle(struct client_state *client_state, const struct config 
         client_state->counter = 0;
     if (client_state->phase != PHASE_ACQUIRING) {
         client_state->seen = 0;
-        client_state->flags &= (uint8_t) ~(CLIENT_STRUCK | CLIENT_SWAPPED | CLIENT_TAKEN);
+        client_state->flags &=
+            (uint8_t) ~(CLIENT_STRUCK | CLIENT_SWAPPED | CLIENT_TAKEN | CLIENT_WATCHES);
     }
     if (client_state->phase != PHASE_ACQUIRING && client_state->phase != PHASE_HOLDING)
         client_state->call_left = 0;

@@ -23,7 +23,8 @@ enum { CLIENT_MESSAGES_MAX = 2 * SERVERS_MAX + 2 };
     BIT(MESSAGE_WON)       /* its attempt was granted */                                           \
     BIT(MESSAGE_COUNTED)   /* it was the last write of the counter: once more, it is the same */   \
     BIT(MESSAGE_COPY)      /* a fault: another of these was sent, on a connection of its own */    \
-    BIT(MESSAGE_TAKEN)     /* a reply of an opaque one: the lock key was there when it came */
+    BIT(MESSAGE_TAKEN)     /* a reply of an opaque one: the lock key was there when it came, or    \
+                              somebody has written it since the attempt watched it */
 BITS(message_flag, MESSAGE_FLAGS);
 
 /* message.left of what was sent in an attempt before the last one: what it writes counts from its
@@ -78,6 +79,7 @@ enum { AGO_FORGOTTEN = 2 };
     BIT(CLIENT_STRUCK)   /* a fault cost this attempt an answer, or may leave a lock behind */     \
     BIT(CLIENT_SWAPPED)  /* ghost state: its GETSET has lost */                                    \
     BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there */           \
+    BIT(CLIENT_WATCHES)  /* this attempt has watched the lock key */                               \
     BIT(CLIENT_HEARING)  /* it waited for all replies, and hears them now, one after the other */  \
     BIT(CLIENT_ANSWERED) /* partial_order.h: one of what it waits for was executed since its last  \
                             step */

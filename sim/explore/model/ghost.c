@@ -256,6 +256,23 @@ static struct key_effect seen_effect(const struct packed_message *message,
     return effect;
 }
 
+/* Of a foreign program: was it told that somebody had the lock while it asked? The key is there, or
+ * was written since this attempt watched it. */
+static void note_taken(const struct sender *sender, struct packed_message *message,
+                       const struct key_effect *effect, const struct server_state *before,
+                       const struct server_state *after)
+{
+    struct client_state *client_state = sender->client_state;
+    const unsigned bit = sender->position < 0 ? 0 : 1u << sender->position;
+    if (client_state->phase == PHASE_ACQUIRING && message->flags & MESSAGE_CURRENT &&
+        after->watching & ~before->watching & bit)
+        client_state->flags |= CLIENT_WATCHES;
+    if (effect->before == BEFORE_PRESENT ||
+        (message->opaque_kind == OPAQUE_TRANSACTION && client_state->flags & CLIENT_WATCHES &&
+         before->changed & bit))
+        message->flags |= MESSAGE_TAKEN;
+}
+
 unsigned ghost_execution(const struct config *config, struct client_state *client_state,
                          int message, int position, const struct reply *reply,
                          const struct server_state *before, struct server_state *after)
@@ -275,8 +292,8 @@ unsigned ghost_execution(const struct config *config, struct client_state *clien
     const struct key_effect effect =
         is_opaque ? seen_effect(it, reply, &before->keyspace, &after->keyspace)
                   : change_read(&command, reply);
-    if (is_opaque && effect.before == BEFORE_PRESENT)
-        client_state->messages[message].flags |= MESSAGE_TAKEN;
+    if (is_opaque)
+        note_taken(&sender, &client_state->messages[message], &effect, before, after);
     bool was_there = before->keyspace.type != MODEL_ABSENT;
     const bool asks = is_opaque
                           ? effect.wanted == EFFECT_SET || effect.did == DID_READ
