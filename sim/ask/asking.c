@@ -131,6 +131,8 @@ static enum fail begin(struct asking *asking, int attempts, bool *is_stale, stru
     learn_program(asking);
     worker_asker_open(&asking->worker, asking->session, &asking->book, asking->server.key,
                       &asking->server.knows_key, asking->servers, asking->tick_us);
+    asking->worker.tick_of_wait_us =
+        asking->adds_waits ? asking->lease_us / asking->lease_ticks : 0;
     const struct proxy_address address =
         servers_address(session_servers(asking->session), SERVER_ONE);
     if (check_promises(asking, failure) ||
@@ -155,6 +157,7 @@ static struct asking *asking_made(const struct asking_options *options)
     asking->clients = options->clients ? options->clients : 3;
     asking->lease_ticks = options->lease_ticks ? options->lease_ticks : 2;
     asking->seed = options->seed;
+    asking->adds_waits = options->adds_waits;
     const struct config config = {.ttl = asking->lease_ticks};
     asking->lease_us = translate_lease_us(&config);
     asking->tick_us = translate_tick_us(&config);
@@ -249,6 +252,11 @@ enum asking_extend asking_extend(const struct asking *asking)
     return EXTEND_IS_ASKED;
 }
 
+bool asking_adds_waits(const struct asking *asking)
+{
+    return asking->adds_waits;
+}
+
 int asking_lease_ticks(const struct asking *asking)
 {
     return asking->lease_ticks;
@@ -327,6 +335,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .timed = asking->worker.timed,
                                    .far_key_ticks = asking->server.has_far_keys ? LEFT_FAR : 0,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
+                                   .has_waits = asking->worker.has_waits,
                                    .has_idle_reads = asking->worker.has_idle_reads,
                                    .untold = asking->worker.untold,
                                    .is_even_handed = asking->is_even_handed,

@@ -34,7 +34,9 @@ struct asking_options {
                     are one, where that is found */
     int learns;  /* with merges: so are those that so many ways to the end of their operation do not
                     tell apart: LEARNED_WAYS at most, and as many more as there are servers */
-    bool keeps;  /* answers are kept from run to run */
+    bool adds_waits; /* the waits of an attempt take as many whole ticks as they come to together,
+                        and none until then; else each is rounded up to whole ticks */
+    bool keeps;      /* answers are kept from run to run */
     const char *depends; /* with keeps: files and folders that the worker is made of, "a.py,lib"; or
                             NULL */
     const char *forgets; /* with keeps: why those of an earlier run are not taken; NULL: they are */
@@ -54,6 +56,7 @@ struct asking_figures {
     int far_ticks; /* it had a timer of so many ticks, or more: not looked at; 0: it had none */
     bool is_even_handed; /* it was found to treat its servers alike: histories that differ in those
                             alone were asked for once */
+    bool has_waits;      /* it waits for a timer within an operation */
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
     const char
         *untold;      /* why those of its program cannot be told apart: all count; NULL: they can */
@@ -75,6 +78,7 @@ void asking_free(struct asking *asking); /* NULL is fine */
 
 /* For explore_options.subject; owned by asking. */
 struct subject *asking_subject(struct asking *asking);
+bool asking_adds_waits(const struct asking *asking);
 int asking_lease_ticks(const struct asking *asking);
 
 /* Is it asked to extend, once in each hold? Where it promises that. */

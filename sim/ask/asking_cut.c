@@ -96,7 +96,7 @@ void asking_note_delay(struct asking *asking, const struct remembered_step *told
 {
     const int ticks = asking->lease_ticks;
     char least[UNITS_TEXT_MAX], lease[UNITS_TEXT_MAX], way[80];
-    if (told->timer_us != ticks * asking->tick_us)
+    if (asking->adds_waits || told->timer_us != ticks * asking->tick_us)
         return;
     if (ticks < EXPLORE_LEASE_TICKS_MAX)
         (void)snprintf(way, sizeof way, "--lease-ticks %d tries it", ticks + 1);

@@ -83,6 +83,7 @@ struct asking {
     struct failure failure;
     int servers;
     int lease_ticks;
+    bool adds_waits;
     int64_t lease_us, tick_us;
     uint64_t seed;
     bool expects_cuts, expects_late; /* connections that break; releases behind a lease */

@@ -91,6 +91,8 @@ static enum fail edge_of(struct asking *asking, struct client_state *client_stat
         edge->happening = HAPPENS_EXTEND;
     else
         edge->happening = happenings[impulse->moment.kind];
+    if (edge->happening == HAPPENS_TIMER && client_state->early == EARLY_HAS_WAITED)
+        edge->elapsed -= ELAPSED_EACH; /* it has waited no longer for that */
     if (edge->happening == HAPPENS_REPLY || edge->happening == HAPPENS_RESET)
         edge->server = meet_server(asking, client_state, impulse->moment.server);
     return edge->happening == HAPPENS_REPLY
@@ -208,11 +210,24 @@ static enum fail take_history(struct asking *asking, const struct remembered_ste
     return FAIL_NONE;
 }
 
+/* A wait that takes no tick may come to its end behind one; not where one has taken some before:
+ * what a tick more would show, it shows where as many have passed before it. */
+static void take_early(const struct asking *asking, const struct remembered_step *told,
+                       struct client_state *client_state)
+{
+    const bool may_wait = client_state->early == EARLY_NOT || client_state->early == EARLY_MAY_WAIT;
+    if (!asking->adds_waits || (may_wait && told->timer_us == TIME_NEVER))
+        client_state->early = EARLY_NOT;
+    else
+        client_state->early = may_wait && told->timer_us == 0 ? EARLY_MAY_WAIT : EARLY_NO_MORE;
+}
+
 static void take_time(const struct asking *asking, const struct remembered_step *told,
                       enum happening happening, struct client_state *client_state)
 {
     const int64_t up_us = told->timer_us == TIME_NEVER ? 0 : told->timer_us + asking->tick_us - 1;
     client_state_set_timer(client_state, up_us ? up_us / asking->tick_us : NO_TIME);
+    take_early(asking, told, client_state);
     if (happening == HAPPENS_CUT || happening == HAPPENS_RESET)
         client_state->connects = true;
     else if (happening == HAPPENS_TIMER)

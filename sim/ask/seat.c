@@ -159,6 +159,7 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
 {
     asker->runs++;
     seat->at = NODE_ROOT;
+    seat->waited_us = 0;
     if (seat->is_new) {
         seat->is_new = false;
         return ring_out(asker, seat, failure);
@@ -186,15 +187,37 @@ static const char *keep(struct seat *seat, char *said)
     return said;
 }
 
-/* What is left of its timer, in whole ticks: time is a grid, and a step that is due within a tick
- * is made at its end, as in the replay. TIME_NEVER: it has none. */
+/* What is left of its timer; TIME_NEVER: it has none. */
+static int64_t left_of_timer(struct worker_asker *asker, struct seat *seat)
+{
+    const int64_t next_us = next_timer(asker, seat), now_us = session_now_us(seat->session);
+    if (next_us == TIME_NEVER)
+        return TIME_NEVER;
+    return next_us > now_us ? next_us - now_us : 0;
+}
+
+/* The same in whole ticks: time is a grid, and a step that is due within a tick is made at its end.
+ * Or, where waits are added up, in no time, as a message comes, until they are a tick. */
 static int64_t timer_of(struct worker_asker *asker, struct seat *seat)
 {
-    const int64_t next_us = next_timer(asker, seat);
-    const int64_t left_us = next_us - session_now_us(seat->session);
-    if (next_us == TIME_NEVER || left_us <= 0)
-        return next_us == TIME_NEVER ? TIME_NEVER : 0;
-    return (left_us + asker->tick_us - 1) / asker->tick_us * asker->tick_us;
+    const int64_t left_us = left_of_timer(asker, seat), each_us = asker->tick_of_wait_us;
+    if (left_us == TIME_NEVER)
+        return TIME_NEVER;
+    const int64_t ticks = each_us ? (seat->waited_us + left_us) / each_us
+                                  : (left_us + asker->tick_us - 1) / asker->tick_us;
+    return ticks * asker->tick_us;
+}
+
+/* Its timer rings, when so much time has passed: one that is late by a tick, or more, begins anew.
+ */
+static void add_wait(const struct worker_asker *asker, struct seat *seat, int64_t timer_us,
+                     int64_t passes_us)
+{
+    seat->waited_us += timer_us;
+    if (passes_us >= timer_us + asker->tick_us)
+        seat->waited_us = 0;
+    else if (asker->tick_of_wait_us)
+        seat->waited_us %= asker->tick_of_wait_us;
 }
 
 void seat_note_moment(struct seat *seat)
@@ -231,11 +254,15 @@ static enum fail let_pass(struct worker_asker *asker, struct seat *seat,
                           const struct history_edge *edge, struct failure *failure)
 {
     struct session *session = seat->session;
-    const int64_t timer_us = edge->happening == HAPPENS_TIMER ? timer_of(asker, seat) : 0;
+    int64_t timer_us = 0;
+    if (edge->happening == HAPPENS_TIMER)
+        timer_us = asker->tick_of_wait_us ? left_of_timer(asker, seat) : timer_of(asker, seat);
     if (timer_us == TIME_NEVER)
         return failure_set(failure, FAIL_UNKNOWN, "a timer that ran is gone");
     const int64_t left_us = elapsed_us(asker, edge) - seat->passed_us;
     const int64_t passes_us = timer_us > left_us ? timer_us : left_us;
+    if (edge->happening == HAPPENS_TIMER)
+        add_wait(asker, seat, timer_us, passes_us);
     if (jump(asker, seat, edge->jumped, failure))
         return failure->code;
     if (passes_us > 0) {
@@ -265,6 +292,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
     case HAPPENS_ACQUIRE:
         session_forget_notice(seat->session, seat->client);
         seat->commands = 0;
+        seat->waited_us = 0;
         seat->own.length = 0;
         seat->token_phrase = 0;
         return seat_ask(seat, WORKER_ACQUIRE, failure);

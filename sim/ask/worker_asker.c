@@ -356,6 +356,7 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     told->has_moment = told->counts || has_moment(asker, edge->from);
     told->has_wall |= has_wall(asker, edge->from);
     asker->asked++;
+    asker->has_waits |= told->is_asked && !told->waits && told->timer_us != TIME_NEVER;
     asker->timed += is_timed;
     remember(asker, is_timed ? &timed : &any, told);
     if (told->counts)

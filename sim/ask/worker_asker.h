@@ -108,6 +108,7 @@ struct seat {
     /* Since the last moment that counts: a step that reads no clock is remembered for any time. */
     int64_t passed_us, jumped_us;
     int64_t jumped_in_all_us; /* by its wall clock, since it was reset */
+    int64_t waited_us;        /* in waits of its attempt, since its last whole tick of them */
     int64_t far_us;           /* when a timer rings that is far away; TIME_NEVER: there is none */
     struct spoken_token own, other;
     uint32_t token_phrase; /* of the command that showed its own; 0: none did in this attempt */
@@ -122,8 +123,12 @@ struct worker_asker {
     int token_word, token_command;
     int token_words; /* that the command has */
     struct spoken_token sample;
+    /* As many ticks as its waits have come to so far: tick_of_wait_us each. 0: each wait is rounded
+     * up to whole ticks. */
+    int64_t tick_of_wait_us;
     int64_t tick_us, far_us; /* a timer of so long, and more, is not looked at: */
     bool has_far_timers;     /* there was one */
+    bool has_waits;          /* it waits for a timer within an operation */
     bool has_two_answers;    /* to one question */
     int servers;
     bool has_idle_reads; /* of the monotonic clock, by its runtime: those that are told count */

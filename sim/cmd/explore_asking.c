@@ -128,6 +128,7 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     cell->options.subject = asking_subject(asking);
     cell->options.lease_ticks = asking_lease_ticks(asking);
     cell->options.has_extends = asking_extend(asking) == EXTEND_IS_ASKED;
+    cell->options.has_short_waits = asking_adds_waits(asking);
     asking_expect(asking, &cell->options);
     enum fail fail = FAIL_NONE;
     for (enum section section = 0; section < SECTION_COUNT && !fail; section++)
@@ -235,7 +236,8 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                                            .seed = (uint64_t)args->seed,
                                            .merges = !args->no_reductions,
                                            .learns = ways_of(cells, args),
-                                           .keeps = !args->no_cache,
+                                           .adds_waits = it->adds_waits,
+                                           .keeps = !args->no_cache && !it->adds_waits,
                                            .depends = args->depends,
                                            .forgets = forgets};
     struct failure why = {0};
@@ -274,14 +276,15 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
 }
 
 /* The world of its replays is one of real workers. */
-static void finish(struct cell *cell, struct worker_program *program,
-                   struct worker_replays *replays)
+static void finish(const struct explore_asking *asking, struct cell *cell,
+                   struct worker_program *program)
 {
     const struct explore_outcome *outcome = own_outcome(cell);
     struct run run = confirm_run(&cell->options, outcome, cell_clients);
     const struct history_head head = walk_head(&run, program);
-    const struct confirm_world world = worker_replays_world(replays, &head);
+    const struct confirm_world world = worker_replays_world(asking->replays, &head);
     cell->world = &world;
+    cell->retime = asking->adds_waits ? RETIME_FILL : RETIME_CUT;
     cell_finish(cell);
     cell->world = NULL;
 }
@@ -313,7 +316,7 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
             own_outcome(&cells->rows[i])->end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
         }
-        finish(&cells->rows[i], &args->program->program, asking->replays);
+        finish(asking, &cells->rows[i], &args->program->program);
     }
     return fail;
 }
@@ -343,6 +346,50 @@ static enum fail decide_anew(struct explore_asking *asking, struct cells *cells,
                              failure);
 }
 
+/* What was found hangs on how long a wait is. Or, of one that waits for the lock, what is not found
+ * on how often it tries by then. */
+static bool is_to_be_asked_again(const struct explore_asking *asking, const struct cell *cell,
+                                 const struct explore_args *args)
+{
+    const bool tries_again = asking->figures.has_waits && args->program->program.wait_us > 0;
+    return cell->stretched || (tries_again && !cell_is_violated(cell));
+}
+
+/* It decides the cell: it found something, or there is nothing else to go by, and no doubt. */
+static bool takes_place(const struct cell *again, const struct cell *cell)
+{
+    return cell_is_violated(again) || (cell->doubt && !again->doubt);
+}
+
+/* Such cells are asked for once more, with waits that are added up. */
+static enum fail decide_with_waits(struct explore_asking *asking, struct cells *cells,
+                                   const struct cell *before, const struct explore_args *args,
+                                   struct failure *failure)
+{
+    struct cells part = {.rows = memory_new((size_t)cells->count + 1, sizeof *part.rows)};
+    struct cell **first = memory_new((size_t)cells->count + 1, sizeof *first);
+    struct explore_asking again = {.replays = asking->replays, .adds_waits = true};
+    for (int i = 0; i < cells->count; i++)
+        if (is_to_be_asked_again(asking, &cells->rows[i], args)) {
+            first[part.count] = &cells->rows[i];
+            part.rows[part.count++] = before[i];
+        }
+    enum fail fail = FAIL_NONE;
+    if (part.count)
+        fail = decide_and_replay(&again, &part, args, NULL, failure);
+    for (int i = 0; i < part.count; i++) {
+        const bool is_taken = !fail && takes_place(&part.rows[i], first[i]);
+        cell_close(is_taken ? first[i] : &part.rows[i]);
+        if (is_taken)
+            *first[i] = part.rows[i];
+        asking->cells_again += is_taken;
+    }
+    asking->again = again.figures;
+    free(first);
+    free(part.rows);
+    return fail;
+}
+
 enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
                              const struct explore_args *args, struct failure *failure)
 {
@@ -360,6 +407,8 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
         fail = decide_and_replay(asking, cells, args, NULL, failure);
     if (!fail && !cmd_stop && is_contradicted(asking, cells))
         fail = decide_anew(asking, cells, before, args, failure);
+    if (!fail && !cmd_stop)
+        fail = decide_with_waits(asking, cells, before, args, failure);
     heartbeat_end();
     free(before);
     return fail;

@@ -60,6 +60,19 @@ static const char *const extend_words[] = {
     [EXTEND_IS_SKIPPED] = " It is not asked to extend (--no-extend).",
 };
 
+static void note_again(struct results *results, const struct explore_asking *asking)
+{
+    const struct asking_figures *figures = &asking->again;
+    if (figures->executions)
+        results_note(results,
+                     memory_format("Asked again, with waits that add up to whole ticks instead of "
+                                   "each being rounded up to some, in %" PRIu64
+                                   " executions, for what hangs on how long a wait is: %d %s "
+                                   "decided so. A wait of less takes no time then, as a message.",
+                                   figures->executions, asking->cells_again,
+                                   asking->cells_again == 1 ? "cell was" : "cells were"));
+}
+
 void explore_asking_note(struct results *results, const struct explore_asking *asking,
                          const struct cells *cells)
 {
@@ -103,6 +116,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                     : "",
                 asking->skips_fence ? " The order of its fences is not judged with this --section."
                                     : ""));
+    note_again(results, asking);
     free(far);
     free(far_key);
     free(timed);

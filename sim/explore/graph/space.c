@@ -204,6 +204,7 @@ static void client_facts_fill(struct client_facts *facts, const struct client_st
     facts->refused_itself = client_state->refused_itself;
     facts->refused_behind = client_state->refused_behind;
     facts->is_untold = config->judges_grants && !client_state->granted;
+    facts->is_early = client_state_is_early(client_state);
     facts->is_hearing = client_state->flags & CLIENT_HEARING;
     facts->can_begin = client_state->phase == PHASE_IDLE && client_state->rounds > 0;
     facts->has_mentions = client_state_mentions(client_state);

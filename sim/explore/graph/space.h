@@ -42,6 +42,7 @@ struct client_facts {
     int16_t newest_past;
     bool is_known;   /* the actions are listed */
     bool is_urgent;  /* one of them must happen before time passes */
+    bool is_early;   /* client_state_is_early() */
     bool is_hearing; /* CLIENT_HEARING */
     uint8_t phase, rounds, call_left;
     uint8_t deleted, refused_itself, refused_behind, overtaken; /* of the client state */

@@ -26,6 +26,11 @@ void successors_init(struct successors *successors, struct state_space *space,
         bool is_risky = hits_all && !fault_hits_them_later((enum fault)i);
         successors->risky_budgets |= is_risky ? bits : 0;
         successors->reply_budgets |= hits_all || kind->hits_replies ? bits : 0;
+        if (fault_lets_time_pass((enum fault)i)) {
+            successors->delay_budgets |= bits;
+            successors->delays_at_first |= (uint32_t)options->budget[i]
+                                           << (BUDGET_BITS * successors->slot_of[i]);
+        }
         successors->dependent_budgets |= kind->depends_on_everything ? bits : 0;
     }
 }

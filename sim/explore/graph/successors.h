@@ -35,6 +35,8 @@ struct successors {
     uint32_t risky_budgets;     /* bits of the word of budgets: faults that strike all replies */
     uint32_t reply_budgets;     /* those that strike a reply, these included */
     uint32_t dependent_budgets; /* those to which every order matters (partial_order.h) */
+    uint32_t delay_budgets; /* those that let time pass, and what they are before any strikes: */
+    uint32_t delays_at_first;
     void (*take)(void *context, const struct successor *step);
     void *context;
     /* Where steps go of which there is nothing to tell but the state they lead to, and whether one

@@ -238,7 +238,8 @@ static void list_wake(struct action_list *list)
     if (list->client_state->wake != 0)
         return;
     struct enabled_action *action = actions_add(list, ACTION_WAKE, -1);
-    action->is_urgent = !(list->client_state->flags & CLIENT_STALLED);
+    action->is_urgent =
+        !(list->client_state->flags & CLIENT_STALLED) && !client_state_is_early(list->client_state);
     action->did = tells(&action->after, list->config, &(struct moment){.kind = MOMENT_WAKE});
 }
 

@@ -254,6 +254,9 @@ void client_state_settle(struct client_state *client_state, const struct config 
         settle_over(client_state, config, call_left, seen);
     if (client_state->wake == NO_TIME)
         client_state->connects = 0;
+    if (client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING)
+        if (client_state->wake == NO_TIME)
+            client_state->early = EARLY_NOT;
     settle_clock(client_state, config);
 }
 
@@ -299,6 +302,11 @@ void client_state_age(struct client_state *client_state, const struct config *co
         client_state->call_left--;
     if (client_state->extended_left > config->call_left_min)
         client_state->extended_left--;
+    if (client_state_is_early(client_state))
+        client_state->early = EARLY_HAS_WAITED;
+    else if (config->has_short_waits && client_state->early == EARLY_NOT &&
+             (client_state->phase == PHASE_ACQUIRING || client_state->phase == PHASE_RELEASING))
+        client_state->early = EARLY_NO_MORE;
     if (client_state->wake > 0)
         client_state->wake--;
     if (client_state->wake == 0)

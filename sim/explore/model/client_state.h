@@ -85,6 +85,11 @@ enum { AGO_FORGOTTEN = 2 };
                             step */
 BITS(client_flag, CLIENT_FLAGS);
 
+/* Of a timer that is known in whole ticks and rounded down: that it is due, and what is left of it
+ * is less than a tick. Where somebody may be late, by whose delay it begins anywhere within a tick,
+ * that one may be over before it rings: once in an operation. */
+enum timer_early { EARLY_NOT, EARLY_MAY_WAIT, EARLY_HAS_WAITED, EARLY_NO_MORE };
+
 struct client_state {
     uint8_t phase;
     uint8_t rounds; /* attempts left */
@@ -115,6 +120,7 @@ struct client_state {
     uint8_t connects; /* a connection of its broke, and until its timer rings it may have none */
     uint8_t granted;  /* while it acquires: the server has given it the lock, or a lease anew on
                          what it has left there. Where config.judges_grants */
+    uint8_t early;    /* enum timer_early */
     int32_t token;    /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
@@ -193,6 +199,12 @@ void client_state_leave(struct client_state *client_state, unsigned left);
 
 /* Its own clock jumps, for good. */
 void client_state_jump(struct client_state *client_state, const struct config *config, int ticks);
+
+/* Its timer is due, and so is a tick before it rings, perhaps. */
+static inline bool client_state_is_early(const struct client_state *client_state)
+{
+    return client_state->wake == 0 && client_state->early == EARLY_MAY_WAIT;
+}
 
 /* Its timer rings when its own clock has gone on by so many ticks; NO_TIME: it has none. */
 void client_state_set_timer(struct client_state *client_state, int64_t own_ticks);

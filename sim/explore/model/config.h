@@ -53,8 +53,8 @@ struct config {
     bool keeps_count;            /* the guarded counter has its real value: it may be forgotten */
     struct lease lease;          /* of every attempt, but for its token */
     bool repeats_commands;       /* one may be executed twice */
-    bool has_extends;            /* as of the options */
-    bool judges_grants;          /* was who is told "granted" granted it? Of a foreign program */
+    bool has_extends, has_short_waits; /* as of the options */
+    bool judges_grants; /* was who is told "granted" granted it? Of a foreign program */
     /* What faults ask for: fault_kind.prepare. */
     bool is_collision;              /* all draw the same token */
     bool keeps_commands;            /* of what was executed: it may be needed again */

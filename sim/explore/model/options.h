@@ -88,6 +88,8 @@ struct explore_options {
                          program that promises that. A scheme does so by itself, or not at all */
     bool has_cancels; /* of each client one acquire may be cancelled: of workers, where their
                          schedules are run. The explorer itself cancels nothing */
+    /* A timer may be due by less than a tick: enum timer_early. */
+    bool has_short_waits;
     uint8_t budget[FAULT_COUNT]; /* how often each may strike; sum at most EXPLORE_FAULTS_MAX */
     enum section section;
     unsigned reductions; /* of enum reduction */

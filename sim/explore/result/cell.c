@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/suggest.h"
+#include "explore/model/faults/fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,10 +123,40 @@ static bool has_time_to_replay(const struct cell *cell)
            (!explore_is_stopped(&cell->options) && !explore_is_out_of_time(&cell->options));
 }
 
+/* Where a fault of the witness lets time pass, a timer may be late by it. */
+static bool may_be_late(const struct cell *cell, const struct explore_finding *finding)
+{
+    for (enum fault fault = 0; fault < FAULT_COUNT && finding->faults > 0; fault++)
+        if (cell->options.budget[fault] && fault_lets_time_pass(fault))
+            return true;
+    return false;
+}
+
+/* Before any of them is replayed: a way that goes on behind another one does so afterwards. */
+static void retime_findings(struct cell *cell, char (*names)[NAME_MAX_BYTES])
+{
+    const struct run run = confirm_run(&cell->options, &cell->outcome, names);
+    cell->stretched = 0;
+    for (int i = 0; i < PROPERTY_COUNT && cell->retime != RETIME_NEVER; i++) {
+        struct explore_finding *finding = &cell->outcome.findings[i];
+        if (finding->verdict != VERDICT_VIOLATED || !retime_is_wanted(finding) ||
+            !has_time_to_replay(cell) || (cell->retime == RETIME_CUT && may_be_late(cell, finding)))
+            continue;
+        enum retime how = cell->retime;
+        if (how == RETIME_FILL && cell->options.budget[FAULT_STALL])
+            how = RETIME_FILL_LATE;
+        if (retime(&run, finding, how, cell->world))
+            cell->stretched |= 1u << i;
+    }
+}
+
 static void cell_confirm(struct cell *cell, enum property property, char (*names)[NAME_MAX_BYTES],
                          struct finding *findings)
 {
-    static const char unplayed[] = "not replayed", unshown[] = "did not show when it was replayed";
+    const bool is_retimed = cell->stretched >> property & 1;
+    const char *unplayed = "not replayed";
+    const char *unshown = is_retimed ? "did not show when each timer rang when it was due"
+                                     : "did not show when it was replayed";
     struct cell_witness *witness = &cell->witnesses[property];
     struct failure failure = {0};
     struct run run = confirm_run(&cell->options, &cell->outcome, names);
@@ -147,6 +178,8 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     }
     const struct finding *found = &findings[property];
     witness->is_confirmed = found->verdict == VERDICT_VIOLATED;
+    if (witness->is_confirmed)
+        cell->stretched &= ~(1u << property);
     if (witness->is_confirmed)
         cell_witness_say(witness, found);
     else if (cell->world)
@@ -325,13 +358,15 @@ static void doubt_undecided(struct cell *cell)
 
 void cell_finish(struct cell *cell)
 {
-    char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
+    /* A world may keep them for those that follow (worker_replays.h). */
+    static char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B", "C", "D", "E", "F"};
     int64_t began_us = now_us(cell);
     put_together(cell);
     drop_ignored(cell);
     doubt_alone(cell);
     doubt_undecided(cell);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
+    retime_findings(cell, names);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
             cell_confirm(cell, (enum property)i, names, findings);

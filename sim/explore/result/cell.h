@@ -7,7 +7,7 @@
 #ifndef PICKLOCK_EXPLORE_RESULT_CELL_H
 #define PICKLOCK_EXPLORE_RESULT_CELL_H
 
-#include "explore/result/confirm.h"
+#include "explore/result/retime.h"
 #include "explore/search/fallback.h"
 
 enum {
@@ -41,6 +41,12 @@ struct cell {
     /* in; where witnesses are replayed. NULL: in the simulated world, where each must show what was
      * found; in another one, what does not show is unknown. */
     const struct confirm_world *world;
+    /* in; the world's timers ring when they are due, whatever the search made of them; CUT: but
+     * where a fault of the witness lets time pass. */
+    enum retime retime;
+    /* out, bit a property: a violation was found, and did not show with its timers at their own
+     * times. */
+    unsigned stretched;
     bool has_one_section;           /* in; options.section alone: no searches with another one */
     struct explore_outcome outcome; /* out, as all that follows; states, transitions and expected
                                        losses are sums, complete means all searches */

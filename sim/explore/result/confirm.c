@@ -61,7 +61,7 @@ static const struct explore_finding *longest(const struct confirm_world *world,
     return found;
 }
 
-static unsigned acting_clients(const struct explore_finding *way)
+unsigned confirm_acting_clients(const struct explore_finding *way)
 {
     unsigned acting = 0;
     for (int i = 0; i < way->choices_count; i++)
@@ -192,7 +192,7 @@ static enum fail perform(struct joint_replay *replay, const struct explore_findi
     run.sink = (struct event_sink){.take = replay_take, .context = replay};
     enum fail (*open)(void *, const struct run *, unsigned, struct world **, struct failure *) =
         world->open ? world->open : open_simulated;
-    enum fail fail = open(world->context, &run, acting_clients(way), &opened, failure);
+    enum fail fail = open(world->context, &run, confirm_acting_clients(way), &opened, failure);
     if (!fail)
         fail = apply_all(replay, way, opened, failure);
     for (int i = 0; i < replay->judges_count; i++)

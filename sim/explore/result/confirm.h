@@ -42,6 +42,9 @@ struct confirm_world {
 struct run confirm_run(const struct explore_options *options, const struct explore_outcome *outcome,
                        char (*names)[NAME_MAX_BYTES]);
 
+/* Those that its choices name, bit a client. */
+unsigned confirm_acting_clients(const struct explore_finding *way);
+
 /* Replays the choices of a finding and fills findings[PROPERTY_COUNT]. world NULL: the simulated
  * one. FAIL_UNKNOWN: the world did not follow, with why; whatever open() failed with. */
 enum fail confirm(const struct run *run, const struct explore_finding *finding,

@@ -49,6 +49,11 @@ bool fault_hits_them_later(enum fault fault)
            fault_effect(fault) != FAULT_PUTS_OUT_OF_REACH;
 }
 
+bool fault_lets_time_pass(enum fault fault)
+{
+    return fault_effect(fault) == FAULT_NOT_TOLD || fault_effect(fault) == FAULT_PUTS_OUT_OF_REACH;
+}
+
 bool fault_may_end_requests(const struct explore_options *options)
 {
     for (int i = 0; i < FAULT_COUNT; i++)

@@ -52,6 +52,9 @@ struct fault_text fault_later_text(enum fault fault);
 /* A budget of one that has ends_requests? */
 bool fault_may_end_requests(const struct explore_options *options);
 
+/* Does it let time pass where something would happen at once without it? */
+bool fault_lets_time_pass(enum fault fault);
+
 /* Does it strike all replies of a server on their way, and what else is there, at once? Then
  * whether they are heard before it makes a difference (eager_replies.h). */
 bool fault_hits_all_replies(enum fault fault);

@@ -1,0 +1,45 @@
+"""A wait takes whole ticks in a search by asking: nothing is said of a lock that hangs on that alone, and what a wait in earnest does is found
+(sim/ask/, sim/explore/result/retime.c)."""
+
+import json
+import re
+
+import pytest
+from conftest import ROOT
+from workers import PYTHON
+
+
+def asked(picklock, tmp_path, worker, faults, *options):
+    """The words of each cell, the schedules of the run, and what it printed."""
+    ran = picklock("explore", "--worker", f"{PYTHON} sim/test/waiting_worker.py {worker}", "--clients", 2, "--rounds", 1, "--fault", faults,
+                   "--no-cache", "--out", tmp_path, *options, cwd=ROOT)
+    assert ran.status in (0, 1), ran
+    (folder,) = [path for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink()]
+    cells = json.loads((folder / "results.json").read_text())["results"]
+    schedules = (folder / "schedules").iterdir() if (folder / "schedules").is_dir() else ()
+    return {cell["fault"]: cell["search"]["words"] for cell in cells}, "".join(path.read_text() for path in schedules), " ".join(ran.out.split())
+
+
+def test_two_short_waits_are_no_lease(picklock, tmp_path):
+    """But where a section lasts until just before its end, it ends within one; the schedule has these times, and each timer rings when it is due."""
+    found, schedules, out = asked(picklock, tmp_path, "waits-and-deletes", "none,slow-work")
+    assert found["none"] == "safe" and "waits that add up to whole ticks" in out, out
+    assert "unlock-bug" in found["slow-work"], out
+    assert re.search(r"time passes 1\.98\d*s\nA releases\n", schedules), schedules
+
+
+def test_two_waits_of_half_a_lease_and_more_are_one(picklock, tmp_path):
+    found, _, out = asked(picklock, tmp_path, "waits-and-deletes 1.1", "none")
+    assert "unlock-bug" in found["none"] and "waits that add up" not in out, out
+
+
+def test_who_looks_behind_each_wait_is_right(picklock, tmp_path):
+    found, _, out = asked(picklock, tmp_path, "looks-again", "none,slow-work")
+    assert found == {"none": "safe", "slow-work": "overrun only"}, out
+
+
+@pytest.mark.parametrize("worker, words", [("breaks-at-last", "acquire-bug"), ("tries-again", "overrun only")])
+def test_who_waits_for_the_lock_tries_as_often_as_it_does(picklock, tmp_path, worker, words):
+    """A second is two ticks at most, and twenty tries."""
+    found, _, out = asked(picklock, tmp_path, f"{worker} 0.05", "slow-work", "--wait", "1s")
+    assert words in found["slow-work"], out

@@ -1,0 +1,64 @@
+"""waiting_worker.py NAME [SECONDS] - locks that wait within an operation, for tests of what the grid of time makes of that. Standard library only."""
+
+import sys
+import time
+
+import picklock_worker
+from scheme_worker import SetNxPxCad
+
+SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.01
+
+
+class LooksAgain(SetNxPxCad):
+    """Right: behind its SET it waits twice, looks whether the lock is its own still, and gives up where its lease is nearly over."""
+
+    def acquire(self, wait_ms):
+        began = time.monotonic()
+        if not super().acquire(wait_ms):
+            return False
+        for _ in range(2):
+            time.sleep(SECONDS)
+            if self.redis("GET", self.key) != self.token:
+                return False
+        if time.monotonic() - began > 0.9 * float(self.ms) / 1000:
+            self.release()
+            raise TimeoutError("its lease is nearly over")
+        return True
+
+
+class WaitsAndDeletes(SetNxPxCad):
+    """It looks whose lock that is, waits twice, and deletes it whosever it is by then."""
+
+    def release(self):
+        if self.redis("GET", self.key) != self.token:
+            return False
+        for _ in range(2):
+            time.sleep(SECONDS)
+        return self.redis("DEL", self.key) == 1
+
+
+class TriesAgain(SetNxPxCad):
+    """Right: until its wait is over."""
+
+    breaks_at = None  # try
+
+    def acquire(self, wait_ms):
+        ends, tries = time.monotonic() + wait_ms / 1000, 1
+        while not super().acquire(0):
+            if time.monotonic() >= ends:
+                return False
+            time.sleep(SECONDS)
+            tries += 1
+            if tries == self.breaks_at:
+                self.redis("DEL", self.key)
+        return True
+
+
+class BreaksAtLast(TriesAgain):
+    """Its fifth try of one acquire breaks the lock."""
+
+    breaks_at = 5
+
+
+if __name__ == "__main__":
+    picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])
