@@ -25,7 +25,9 @@ part "workers: ends at a loss" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytes
 part "example of a library" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_readme.py -k "example_of_a_library"
 part "workers: pairs, stress" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_minimal_faults.py harness/test_worker_stress.py
 # Every cell, and ten times the walks of `make test`.
-part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions test_explore_sections test_mutants test_random
+part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions test_explore_sections test_mutants test_random \
+    test_bfs test_fallback test_lower_bound test_sleep_sets
+part "explorer's matrix" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_matrix.py
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "checks, random"   env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_random

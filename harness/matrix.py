@@ -38,6 +38,17 @@ def as_yaml(found):
     return "\n".join(lines)
 
 
+def committed():
+    """The same of the file."""
+    found = {}
+    for line in MATRIX.read_text().splitlines():
+        if head := re.fullmatch(r"(\S.*):", line):
+            cells = found[head[1]] = {}
+        elif cell := re.fullmatch(r"  (\S+): +(.*)", line):
+            cells[cell[1]] = cell[2]
+    return found
+
+
 def explored(*words):
     program = pathlib.Path(os.environ.get("BUILD", ROOT / "build")) / "picklock"
     return subprocess.run([program, "explore", *words], text=True, capture_output=True, check=True,

@@ -6,14 +6,16 @@ import subprocess
 import pytest
 from conftest import BUILD, PATIENCE_S, ROOT
 
-# Searches of many cells each: every third here, all of them in `make check-long`.
-SAMPLED = {"test_explore_sections", "test_mutants", "test_random"}
+# Searches of many cells each: every third or fifth here, all of them in `make check-long`. So chosen that each scheme and each fault is
+# among them; most assert that what they drew is enough.
+SAMPLED = {"test_explore_sections": 3, "test_mutants": 3, "test_random": 3,
+           "test_bfs": 5, "test_explore_walks": 5, "test_fallback": 5, "test_lower_bound": 5, "test_sleep_sets": 5}
 TESTS = sorted(path.stem for path in (ROOT / "sim" / "test").glob("test_*.c"))
 
 
 @pytest.mark.parametrize("name", TESTS)
 def test_unit(name):
-    sample = {"PICKLOCK_SAMPLE": os.environ.get("PICKLOCK_SAMPLE", "3")} if name in SAMPLED else {}
+    sample = {"PICKLOCK_SAMPLE": os.environ.get("PICKLOCK_SAMPLE", str(SAMPLED[name]))} if name in SAMPLED else {}
     done = subprocess.run([BUILD / "test" / name], cwd=ROOT, text=True, capture_output=True,
                           timeout=4 * PATIENCE_S, env={**os.environ, **sample, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
