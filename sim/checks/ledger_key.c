@@ -218,6 +218,8 @@ static void changed(struct context *context)
         /* Only a stamp is judged by its answer: any other value is written, whatever was there. */
         if (effect->is_told && key->is_present && context->ledger->has_stamps)
             swapped(context);
+        else if (context_renews(context)) /* with another value */
+            extended(context);
         else
             overwritten(context);
         break;

@@ -92,6 +92,13 @@ static inline bool grant_is_own(const struct grant *grant, const struct event *e
     return grant->client == event->client && grant->attempt == event->attempt;
 }
 
+/* Its holder, asked to extend, put another value over its own key: the lock was there all along. */
+static inline bool context_renews(const struct context *context)
+{
+    return context->event->op == OP_EXTEND && context->effect.before == BEFORE_PRESENT &&
+           context->key->is_present && grant_is_own(&context->key->grant, context->event);
+}
+
 /* Its value stands in the key from here on. */
 void ledger_grant_begin(struct context *context, bool is_tentative);
 

@@ -628,6 +628,16 @@ class Extending(SetNxPxCad):
                           1, self.key, self.token, self.ms) == 1
 
 
+class ExtendingAnew(Hash):
+    """A lock in a hash, which counts how often it was extended: another value, and the same lock."""
+
+    promises = [*TOKEN, "extends"]
+
+    def extend(self):
+        return self.redis("EVAL", HASH_UNLOCK.replace("redis.call('del', KEYS[1])", "redis.call('hset', KEYS[1], 'since', 'then') "
+                                                      "redis.call('pexpire', KEYS[1], ARGV[2])"), 1, self.key, self.token, self.ms) == 1
+
+
 class ExtendingAnybodys(Extending):
     """It does not look whose lock it extends."""
 

@@ -70,6 +70,7 @@ static void what_compares_first_is_silent(void **state)
 {
     (void)state;
     check("extending", silent, silent);
+    check("extending-anew", silent, silent);
 }
 
 /* A asks, its SET is executed, it hears (3), it works slowly, two ticks pass (6), B asks, its SET

@@ -386,10 +386,30 @@ static void each_renewal_of_a_watchdog_counts_from_its_own_request(void **state)
     }
 }
 
+/* Its holder puts another value in the place of its own; where that has gone, it is no renewal. */
+static void another_value_over_its_own_key_is_a_renewal(void **state)
+{
+    (void)state;
+    for (int is_gone = 0; is_gone < 2; is_gone++) {
+        struct story *story = story_new(&expiring, 1, LEASE);
+        const struct command anew = command(VERB_GETSET, token(story, A) + 7, 0);
+        takes_at_all(story, A);
+        at(story, is_gone ? 400 : 200);
+        calls(story, A, OP_EXTEND);
+        executes_at(story, A, 0, OP_EXTEND, anew, is_gone ? NIL : VALUE(token(story, A)));
+        at(story, is_gone ? 410 : 210);
+        returns(story, A, OP_EXTEND, RESULT_DONE);
+        ends(story);
+        assert_int_equal(story->findings[PROPERTY_TRUTHFUL].count, is_gone);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_counts_anew_once_it_was_told),
+        cmocka_unit_test(another_value_over_its_own_key_is_a_renewal),
         cmocka_unit_test(without_sends_a_lease_counts_from_the_call),
         cmocka_unit_test(a_lease_that_comes_back_is_one),
         cmocka_unit_test(a_quorums_lease_counts_from_the_first_request),

@@ -213,6 +213,9 @@ static unsigned ghost_overwrite(const struct sender *sender, const struct packed
                                 struct keyspace *after)
 {
     const struct config *config = sender->config;
+    /* Its own, renewed with another value: context_renews() of checks/. */
+    if (message->op == OP_EXTEND && before->type != MODEL_ABSENT && is_own(&before->ghost, sender))
+        return ghost_expiry(sender, message, after);
     /* A server that says that there was nothing has forgotten it: that is no scheme's doing. */
     bool is_lock = before->type != MODEL_ABSENT && effect->before != BEFORE_ABSENT &&
                    is_foreign(&before->ghost, sender->position) &&
