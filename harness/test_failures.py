@@ -487,6 +487,33 @@ def test_clients_that_cannot_all_be_connected_are_refused(picklock):
     assert ran.status == 69 and "not one fits" in ran.err, ran
 
 
+def holders_of(process):
+    """Processes that hold the proxy's ends of connections, by their name."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
+            state, parent = rest.split()[:2]
+            if name == "picklock-proxy" and state != "Z" and (process is None or int(parent) == process.pid):
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("victim", ["one of them", "picklock"])
+def test_processes_that_hold_connections_end_with_the_run_and_it_with_them(tmp_path, victim):
+    """What they held is gone: no verdict. Nobody holds it for a program that is gone."""
+    words = ["stress", "--scheme", "set-nx-px-cad", "--clients", "20", "--proxy-processes", "2", "--duration", "60s", "--out", tmp_path]
+    process = subprocess.Popen([PICKLOCK, *map(str, words)], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    next(line for line in process.stderr if " operations, " in line)
+    holders = holders_of(process)
+    assert len(holders) == 2
+    os.kill(holders[0] if victim != "picklock" else process.pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    if victim != "picklock":
+        assert process.returncode == 69 and "held connections of the proxy has ended" in " ".join(err.split()), (out, err)
+    until(lambda: not set(holders) & set(holders_of(None)), "they end")
+
+
 def test_a_refusal_for_want_of_open_files_says_what_fits_without_the_proxy(picklock):
     """What is said to fit with --direct does, one more does not, and it is said where --direct is possible, and not given."""
     def offered(ran):

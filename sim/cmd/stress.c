@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "proxy/carrier.h"
 #include "report/text.h"
 #include "worker/crowd.h"
 
@@ -26,7 +27,7 @@ struct options {
     struct distribution think; /* from_us -1: not said */
     const char *scheme, *shard, *duration;
     struct run_choices choices;
-    int64_t clients, locks, servers, seed, piece_mb;
+    int64_t clients, locks, servers, seed, piece_mb, proxy_processes;
     int no_faults, keep_history, until_violation, is_direct, is_near, is_cluster;
     struct output output;
 };
@@ -60,6 +61,7 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--redis", options->choices.redis},
                   {"--direct", options->is_direct},
                   {"--unix-sockets", options->is_near},
+                  {"--proxy-processes", options->proxy_processes},
                   {"--cluster", options->is_cluster},
                   {"--shard", options->shard}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -94,6 +96,7 @@ static enum fail check_direct(struct options *options, struct failure *failure)
                   {"--lose-request", is_said(stress->lose_request_ppm)},
                   {"--delay-past-lease", stress->delay_past_lease_ppm},
                   {"--unix-sockets", options->is_near},
+                  {"--proxy-processes", options->proxy_processes},
                   {"--redis", options->choices.redis},
                   {"--real-time", options->choices.real_time}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -182,6 +185,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         OPTION_FLAG("--no-faults", &options->no_faults),
         OPTION_FLAG("--direct", &options->is_direct),
         OPTION_FLAG("--unix-sockets", &options->is_near),
+        OPTION_NUMBER("--proxy-processes", &options->proxy_processes, 1, CARRIERS_MAX),
         OPTION_FLAG("--cluster", &options->is_cluster),
         OPTION_FLAG("--real-time", &options->choices.real_time),
         OPTION_DURATION("--timeout", &stress->timeout_us, 1000, HOUR_US),
@@ -203,6 +207,7 @@ static enum fail parse(int argc, char **argv, struct options *options, struct fa
         return failure_set(failure, FAIL_INPUT, "stress takes no operand: '%s'", argv[1]);
     stress->until_violation = options->until_violation;
     stress->is_near = options->is_near;
+    stress->proxy_processes = (int)options->proxy_processes;
     if (options->duration && read_duration(options, failure))
         return FAIL_INPUT;
     if (options->choices.worker && check_worker(options, failure))

@@ -47,6 +47,8 @@ const char cmd_stress_help[] =
     "                         network; the order is known all the same\n"
     "  --unix-sockets         clients reach the proxy by unix sockets, not over TCP: less CPU a\n"
     "                         command; no --refuse\n"
+    "  --proxy-processes N    at least so many processes hold the proxy's ends of connections\n"
+    "                         (default as many as the limit of open files needs)\n"
     "  --timeout TIME         how long a client waits for a reply (default a quarter of a lease)\n"
     "  --think LENGTHS        pause of a client between attempts: 5ms is always that, 2ms..8ms\n"
     "                         even, exponential:5ms of that mean (default 0us..400us a client)\n"

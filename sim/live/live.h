@@ -111,6 +111,7 @@ struct stress_options {
     void (*proved)(void *context);
     void *proved_context;
     bool is_cluster;      /* servers: the masters of a Redis Cluster, and one server to clients */
+    int proxy_processes;  /* at least so many hold the proxy's ends of connections (carrier.h) */
     bool is_near;         /* clients connect to the proxy by unix sockets (near_link.h) */
     bool is_direct;       /* without the proxy: no rate of a fault that is the network's */
     bool until_violation; /* the run may end behind the first that counts as a failure */
@@ -177,6 +178,8 @@ struct stress_outcome {
         enum operation op;
         int64_t for_us;
     } unanswered;
+    int proxy_processes; /* so many held the proxy's ends of connections; 0: we did, or nobody */
+    int64_t proxy_processes_cpu_us;
     bool was_one_at_a_time; /* so many commands were with a server: it does not tell its order */
 };
 

@@ -14,7 +14,6 @@
 #include <time.h>
 
 enum {
-    GREET_BATCH = 200, /* connections that are being made at a time before the run begins */
     GREET_LIMIT_US = 20000000,
     DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
     CHECK_EVERY_US = 100000,
@@ -112,6 +111,16 @@ static bool is_stopped(const struct stress *stress)
     return stress->options->stop && *stress->options->stop;
 }
 
+/* Also in the end: what they held is gone, and counts as what it is. */
+static void check_carriers(struct stress *stress)
+{
+    struct failure why;
+    if (!stress->failure.code && load_carriers_check(stress, &why)) {
+        stress->failure = why;
+        stress->has_seen_death = true;
+    }
+}
+
 /* A server's death is told as such, not as the broken connections that it leads to. */
 static void check_servers(struct stress *stress)
 {
@@ -120,6 +129,7 @@ static void check_servers(struct stress *stress)
         stress->failure = why;
         stress->has_seen_death = true;
     }
+    check_carriers(stress);
 }
 
 /* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
@@ -221,9 +231,14 @@ static void drain(struct stress *stress)
 
 /* --- before --- */
 
+static int greet_batch(const struct stress *stress)
+{
+    return stress->carriers ? GREET_BATCH_CARRIED : GREET_BATCH;
+}
+
 struct greeting {
     struct stress *stress;
-    int upto; /* load clients */
+    int upto, batch; /* load clients */
 };
 
 /* Has every server answered it? */
@@ -242,15 +257,15 @@ static bool are_connected(void *context)
 {
     const struct greeting *greeting = context;
     const struct stress *stress = greeting->stress;
-    for (int i = greeting->upto - 1; i >= 0 && i >= greeting->upto - GREET_BATCH; i--)
+    for (int i = greeting->upto - 1; i >= 0 && i >= greeting->upto - greeting->batch; i--)
         if (!is_greeted(stress, i))
             return stress->failure.code; /* one that was turned away ends it all */
     return true;
 }
 
-static enum fail greet_batch(struct stress *stress, int upto, struct failure *failure)
+static enum fail greet_some(struct stress *stress, int upto, struct failure *failure)
 {
-    struct greeting greeting = {stress, upto};
+    struct greeting greeting = {stress, upto, greet_batch(stress)};
     enum fail fail =
         live_run_until(stress->live, are_connected, &greeting, GREET_LIMIT_US, failure);
     if (fail == FAIL_UNKNOWN)
@@ -279,8 +294,8 @@ static enum fail greet(struct stress *stress, struct failure *failure)
             if (!fail)
                 connection_greet(*connection);
         }
-        if (!fail && ((i + 1) % GREET_BATCH == 0 || i + 1 == clients))
-            fail = greet_batch(stress, i + 1, failure);
+        if (!fail && ((i + 1) % greet_batch(stress) == 0 || i + 1 == clients))
+            fail = greet_some(stress, i + 1, failure);
     }
     for (int i = 0; i < clients && !fail; i++)
         stress->greeted += is_greeted(stress, i);
@@ -321,6 +336,8 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (options->scheme->needs_replica && servers_has_replica(&stress->live->servers, failure))
         return failure->code;
     load_order_follow(stress);
+    if (load_carriers_begin(stress, failure))
+        return failure->code;
     if (load_order_go_direct(stress, failure) || load_order_go_near(stress, failure))
         return failure->code;
     stress->run = (struct run){.scheme = options->scheme,
@@ -437,6 +454,14 @@ static void clean_up(struct stress *stress)
     free(stress->latency);
 }
 
+/* How a process ended is told once: who asks again hears that it does not run. */
+static void tell_failure(const struct stress *stress, struct failure *why)
+{
+    if (stress->has_seen_death ||
+        (!live_server_died(stress->live, why) && !load_carriers_check(stress, why)))
+        *why = stress->failure;
+}
+
 enum fail live_stress(struct live *live, const struct stress_options *options,
                       struct stress_outcome *outcome, struct failure *failure)
 {
@@ -452,14 +477,16 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         outcome->elapsed_us = stress_now_us(&stress);
         outcome->injected_wait_us = load_waits_us(&stress, outcome->elapsed_us);
         drain(&stress);
+        check_carriers(&stress);
         compare_clocks(&stress);
-        /* How a process ended is told once: who asks again hears that it does not run. */
-        if (stress.failure.code && (stress.has_seen_death || !live_server_died(live, why)))
-            *why = stress.failure;
+        if (stress.failure.code)
+            tell_failure(&stress, why);
         fail = stress.failure.code;
     }
     hang_up(&stress);
     live_wait_for_connections(live);
+    outcome->proxy_processes = load_room_processes(options);
+    outcome->proxy_processes_cpu_us = load_carriers_end(&stress);
     if (!fail)
         fail = outages_leave(&stress, why);
     if (!fail)

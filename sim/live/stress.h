@@ -135,6 +135,7 @@ struct stress {
     const struct stress_options *options;
     struct run run; /* what tokens are drawn by */
     struct near_link near;
+    struct carriers *carriers; /* NULL: none are needed */
     int64_t began_us;
     int64_t events;
     struct timers timers;
@@ -233,9 +234,21 @@ void load_cluster_follow(struct load_request *request);
 redisReply *load_cluster_counter(struct stress *stress, int lock, struct failure *failure);
 
 /* --- load_room.c --- */
+/* Connections that are being made at a time before the run begins. */
+enum { GREET_BATCH = 200, GREET_BATCH_CARRIED = 50 };
 /* How many connections the run may have. FAIL_UNAVAILABLE, with the number of clients that fit:
  * those that there are no connections for would be counted and do nothing; all or none. */
 enum fail load_room(const struct stress *stress, int *connections_max, struct failure *failure);
+/* So many processes hold the proxy's ends of connections; 0: we do. */
+int load_room_processes(const struct stress_options *options);
+
+/* --- load_carriers.c: the processes that hold the proxy's ends; before connections there are none,
+ * and nothing happens where none are needed --- */
+enum fail load_carriers_begin(struct stress *stress, struct failure *failure);
+/* FAIL_UNAVAILABLE: one has ended. */
+enum fail load_carriers_check(const struct stress *stress, struct failure *failure);
+/* All clients have gone. What they used of a processor. */
+int64_t load_carriers_end(struct stress *stress);
 
 /* --- load_order.c --- */
 /* Follows the servers' reads, where all of them tell of them: before there are connections. */

@@ -54,6 +54,8 @@ static void stands(struct proxy_link *link)
     side_connected(&link->server);
     if (hooks->dialled)
         hooks->dialled(hooks->context, link->owner, own_port(&link->server));
+    if (link->proxy->carriers && !link->server.tls && !link->to_client.is_writing)
+        link_give(link);
     flow_push(&link->to_server);
     flow_run(&link->to_server);
     flow_start(&link->to_client);

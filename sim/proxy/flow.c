@@ -95,7 +95,7 @@ void flow_push(struct flow *flow)
                                   (unsigned)block_length(&flow->writing));
     flow->write.data = flow;
     flow->is_writing = true;
-    if (uv_write(&flow->write, &flow->to->socket.stream, &buffer, 1, on_written) < 0) {
+    if (side_write(flow->to, &flow->write, &buffer, on_written) < 0) {
         flow->is_writing = false;
         block_free(&flow->writing);
         sink_gone(flow);
@@ -112,7 +112,7 @@ void flow_write(struct flow *flow, const char *bytes, size_t length)
         return;
     }
     if (!flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
-        !flow->to->tls && !link->is_silent) {
+        !flow->to->tls && !flow->to->carried && !link->is_silent) {
         uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
         int wrote = uv_try_write(&flow->to->socket.stream, &buffer, 1);
         if (wrote < 0 && wrote != UV_EAGAIN) {
@@ -379,7 +379,7 @@ void flow_source_ended(struct flow *flow, enum flow_ending ending)
 {
     struct proxy_link *link = flow->link;
     if (flow->is_reading)
-        uv_read_stop(&flow->from->socket.stream);
+        side_read_stop(flow->from);
     flow->is_reading = false;
     flow->from->has_ended = true;
     flow->ending = ending;
@@ -443,7 +443,8 @@ void flow_read_now(struct flow *flow)
     char *bytes = flow->link->proxy->read_buffer;
     const uv_buf_t buffer = uv_buf_init(bytes, READ_MAX);
     uv_os_fd_t descriptor;
-    if (!flow->is_reading || side->tls || uv_fileno(&side->socket.handle, &descriptor))
+    if (!flow->is_reading || side->tls || side->carried ||
+        uv_fileno(&side->socket.handle, &descriptor))
         return;
     const ssize_t length = recv(descriptor, bytes, READ_MAX, MSG_DONTWAIT);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
@@ -465,8 +466,8 @@ void flow_start(struct flow *flow)
         return;
     flow->is_reading = can_read;
     if (!can_read)
-        uv_read_stop(&flow->from->socket.stream);
-    else if (uv_read_start(&flow->from->socket.stream, on_allocate, on_read) < 0)
+        side_read_stop(flow->from);
+    else if (side_read_start(flow->from, on_allocate, on_read) < 0)
         link_over(link, LEAVE_RST, LEAVE_FIN);
 }
 

@@ -11,6 +11,7 @@
 #ifndef PICKLOCK_PROXY_INTERNAL_H
 #define PICKLOCK_PROXY_INTERNAL_H
 
+#include "proxy/carrier.h"
 #include "proxy/pairing.h"
 #include "proxy/proxy.h"
 #include "proxy/tls.h"
@@ -50,10 +51,11 @@ union socket {
 struct side {
     union socket socket;
     bool is_unix;
-    bool is_open;            /* initialised and not yet closed */
-    bool is_connected;       /* bytes may be written */
-    bool has_ended;          /* its last byte has been read */
-    struct tls_session *tls; /* of a server's; NULL: none */
+    bool is_open;                 /* initialised and not yet closed */
+    bool is_connected;            /* bytes may be written */
+    bool has_ended;               /* its last byte has been read */
+    struct tls_session *tls;      /* of a server's; NULL: none */
+    struct carried_side *carried; /* a carrier holds the socket; NULL: we do */
 };
 
 enum frame {
@@ -150,7 +152,8 @@ struct proxy {
     bool holds_dials;      /* it listens, and hears nobody */
     struct address upstream;
     bool upstream_is_known;
-    const struct tls *tls; /* NULL: none is spoken */
+    const struct tls *tls;     /* NULL: none is spoken */
+    struct carriers *carriers; /* hold the sockets of links that stand; NULL: we do */
     struct proxy_link *links;
     uint64_t links_opened;
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
@@ -177,11 +180,18 @@ void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const
 /* side.c */
 void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data);
 void side_connected(struct side *side);
+void side_give(struct side *side); /* to a carrier, if there are any */
+/* As libuv's, wherever the socket is. */
+int side_read_start(struct side *side, uv_alloc_cb allocate, uv_read_cb came);
+void side_read_stop(struct side *side);
+int side_write(struct side *side, uv_write_t *write, const uv_buf_t *buffer, uv_write_cb wrote);
 void side_shut_writing(struct side *side);          /* the peer sees FIN */
 void side_close(struct side *side, enum leave how); /* LEAVE_RST: the peer sees RST */
 
 /* link.c */
 void link_side_closed(uv_handle_t *handle);
+void link_handle_closed(struct proxy_link *link);
+void link_give(struct proxy_link *link);    /* both its sockets to carriers: side_give() */
 void link_abandon(struct proxy_link *link); /* closes what an ended link still has open */
 /* Of a client that connects to the listener; or (not below 0) of that socket, which is taken. */
 enum socket_kind { SOCKET_OF_LISTENER, SOCKET_UNIX };

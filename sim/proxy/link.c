@@ -14,8 +14,12 @@
 
 void link_side_closed(uv_handle_t *handle)
 {
-    struct flow *flow = handle->data;
-    struct proxy_link *link = flow->link;
+    const struct flow *flow = handle->data;
+    link_handle_closed(flow->link);
+}
+
+void link_handle_closed(struct proxy_link *link)
+{
     link->handles--;
     if (!link->client.is_open && !link->server.is_open &&
         !uv_is_closing((uv_handle_t *)&link->timer))
@@ -51,8 +55,7 @@ void link_flushed(struct flow *flow)
         return;
     if (!flow_shut(flow))
         return;
-    if (side->has_ended || flow->is_mute ||
-        uv_read_start(&side->socket.stream, on_drain, on_drained) < 0)
+    if (side->has_ended || flow->is_mute || side_read_start(side, on_drain, on_drained) < 0)
         side_close(side, LEAVE_NOW);
 }
 
@@ -102,8 +105,16 @@ static void on_farewell(uv_timer_t *timer)
 static void stop_reading(struct flow *flow)
 {
     if (flow->is_reading && flow->from->is_open)
-        uv_read_stop(&flow->from->socket.stream);
+        side_read_stop(flow->from);
     flow->is_reading = false;
+}
+
+void link_give(struct proxy_link *link)
+{
+    stop_reading(&link->to_server);
+    side_give(&link->client);
+    side_give(&link->server);
+    flow_start(&link->to_server);
 }
 
 void link_over(struct proxy_link *link, enum leave client_leaves, enum leave server_leaves)

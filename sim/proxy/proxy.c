@@ -278,6 +278,14 @@ static void close_links(struct proxy *proxy, enum leave how)
     }
 }
 
+void proxy_carry(struct proxy *proxy, struct carriers *carriers)
+{
+    proxy->carriers = carriers;
+    proxy->links_max = carriers ? carriers_room(carriers) : room_for_links();
+    if (!carriers)
+        close_links(proxy, LEAVE_NOW);
+}
+
 static void begin_to_close(struct proxy *proxy, void (*done)(void *context), void *context)
 {
     assert(!proxy->is_closing);

@@ -137,6 +137,10 @@ void proxy_take_client(struct proxy *proxy, int socket);
  * until it is closed. */
 struct tls;
 void proxy_use_tls(struct proxy *proxy, const struct tls *tls);
+/* Carriers (kept) hold the sockets of links from here on; NULL: none do, and whatever links there
+ * are end at once. The kernel has what proxy_traffic() counts as ended a little later then. */
+struct carriers;
+void proxy_carry(struct proxy *proxy, struct carriers *carriers);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
 /* Who connects from here on is refused (ECONNREFUSED), until proxy_accept(); the port stays the

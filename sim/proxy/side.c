@@ -22,10 +22,67 @@ void side_connected(struct side *side)
         (void)uv_tcp_nodelay(&side->socket.tcp, 1);
 }
 
+/* --- a socket that a carrier holds --- */
+
+static struct proxy_link *link_of(const struct side *side)
+{
+    const struct flow *flow = side->socket.handle.data;
+    return flow->link;
+}
+
+void side_give(struct side *side)
+{
+    struct proxy_link *link = link_of(side);
+    uv_os_fd_t fd;
+    if (!side->is_open || uv_fileno(&side->socket.handle, &fd))
+        return;
+    side->carried = carried_new(link->proxy->carriers, fd, &side->socket.stream);
+    if (!side->carried)
+        return; /* no room: it stays ours */
+    link->handles++;
+    uv_close(&side->socket.handle, link_side_closed);
+}
+
+int side_read_start(struct side *side, uv_alloc_cb allocate, uv_read_cb came)
+{
+    if (!side->carried)
+        return uv_read_start(&side->socket.stream, allocate, came);
+    carried_read_start(side->carried, came);
+    return 0;
+}
+
+void side_read_stop(struct side *side)
+{
+    if (side->carried)
+        carried_read_stop(side->carried);
+    else
+        (void)uv_read_stop(&side->socket.stream);
+}
+
+int side_write(struct side *side, uv_write_t *write, const uv_buf_t *buffer, uv_write_cb wrote)
+{
+    if (!side->carried)
+        return uv_write(write, &side->socket.stream, buffer, 1, wrote);
+    carried_write(side->carried, write, buffer, wrote);
+    return 0;
+}
+
+static void close_carried(struct side *side, enum leave how)
+{
+    struct carried_side *carried = side->carried;
+    side->carried = NULL;
+    carried_close(carried, how == LEAVE_RST && !side->is_unix);
+    link_handle_closed(link_of(side));
+}
+
+/* --- the end --- */
+
 void side_shut_writing(struct side *side)
 {
     uv_os_fd_t fd;
-    if (side->is_open && !uv_fileno(&side->socket.handle, &fd) && shutdown(fd, SHUT_WR) < 0)
+    if (side->is_open && side->carried)
+        carried_finish(side->carried);
+    else if (side->is_open && !uv_fileno(&side->socket.handle, &fd) && shutdown(fd, SHUT_WR) < 0)
         assert(errno != EBADF); /* a peer that is gone already is no news here */
 }
 
@@ -36,6 +93,10 @@ void side_close(struct side *side, enum leave how)
     if (!side->is_open)
         return;
     side->is_open = side->is_connected = false;
+    if (side->carried) {
+        close_carried(side, how);
+        return;
+    }
     if (how == LEAVE_RST && !side->is_unix && !uv_fileno(&side->socket.handle, &fd) &&
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) < 0)
         assert(errno != EBADF);

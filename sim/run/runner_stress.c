@@ -333,6 +333,14 @@ static void note_how_it_ran(struct results *results, const struct stress_options
         note_cluster(results, options, outcome);
     if (options->is_direct)
         results_note(results, memory_text(direct));
+    if (outcome->proxy_processes)
+        results_note(results,
+                     memory_format("%d process%s of their own held the proxy's ends of the "
+                                   "connections of %s: what was done on the way, and in which "
+                                   "order, was decided in one.",
+                                   outcome->proxy_processes,
+                                   outcome->proxy_processes == 1 ? "" : "es",
+                                   options->scheme->name));
     if (options->is_near)
         results_note(results, memory_text(near_proxy));
 }
@@ -450,7 +458,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     } else {
         fail = recording_save(&recording, runner, row, failure);
         judge(row, &recording, options, &outcome, watcher, fail ? failure->text : NULL);
-        row->stress->cpu_us = usage_cpu_us() - began_us;
+        row->stress->cpu_us = usage_cpu_us() - began_us + outcome.proxy_processes_cpu_us;
         note_how_it_ran(results, options, &outcome, row);
         if (is_worker)
             worker_scheme_note_promises(&runner->worker->program, results);

@@ -5,6 +5,7 @@
 #define PICKLOCK_TEST_PROXY_WIRE_H
 
 #include "base/monotonic.h"
+#include "proxy/carrier.h"
 #include "proxy/proxy.h"
 
 #include <arpa/inet.h>
@@ -51,6 +52,7 @@ struct proxy_wire {
     int upstream; /* listening socket of the test, or -1 */
     int upstream_port;
     bool is_closed;
+    struct carriers *carriers; /* NULL: none */
 };
 
 static inline void wire_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
@@ -254,6 +256,9 @@ static inline int wire_end(struct proxy_wire *wire, int fd)
 
 /* --- the proxy --- */
 
+/* Set by whoever wants it: a process holds the sockets of links that stand. */
+static bool wire_is_carried;
+
 static inline void wire_open(struct proxy_wire *wire, int upstream_port)
 {
     struct failure failure = {0};
@@ -274,6 +279,11 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
                                       .context = &wire->hears};
     if (proxy_new(&wire->proxy, &wire->loop, &listen, &upstream, &hooks, &failure))
         fail_msg("%s", failure.text);
+    if (!wire_is_carried)
+        return;
+    if (carriers_start(&wire->carriers, &wire->loop, 2, &failure))
+        fail_msg("%s", failure.text);
+    proxy_carry(wire->proxy, wire->carriers);
 }
 
 static inline void wire_on_closed(void *context)
@@ -288,6 +298,8 @@ static inline void wire_close(struct proxy_wire *wire)
     assert_int_equal(wire->hears.opened, wire->hears.closed);
     if (wire->upstream >= 0)
         close(wire->upstream);
+    WIRE_UNTIL(wire, !wire->carriers || carriers_are_empty(wire->carriers));
+    (void)carriers_stop(wire->carriers);
     assert_int_equal(uv_run(&wire->loop, UV_RUN_NOWAIT), 0);
     assert_int_equal(uv_loop_close(&wire->loop), 0); /* no handle is left */
 }

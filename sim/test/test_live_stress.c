@@ -47,6 +47,7 @@ static void replies_are_those_of_the_order(void **state)
         model_init(&model, 1000);
         summary.model = &model;
         options.is_near = i >= SCHEMES;
+        options.proxy_processes = i % 3 == 1 ? 2 : 0;
         options.clients = 60;
         options.think = distribution_about(1);
         options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
@@ -88,19 +89,21 @@ static void see_beginning(void *context, const struct event *event)
     seen->behind.take(seen->behind.context, event);
 }
 
-/* How a client reaches the proxy is in no event. */
+/* How a client reaches the proxy, and who holds its sockets, is in no event. */
 static void a_seed_has_one_history_over_tcp_and_unix_sockets(void **state)
 {
     (void)state;
-    static struct first_events seen[2];
+    enum { PLAIN, NEAR, CARRIED, WAYS };
+    static struct first_events seen[WAYS];
     memset(seen, 0, sizeof seen);
-    for (int is_near = 0; is_near < 2; is_near++) {
+    for (int way = 0; way < WAYS; way++) {
         struct stress_options options = options_of("set-nx-px-cad");
         struct stress_outcome outcome;
-        seen[is_near].behind = options.sink;
-        options.sink = (struct event_sink){.take = see_beginning, .context = &seen[is_near]};
+        seen[way].behind = options.sink;
+        options.sink = (struct event_sink){.take = see_beginning, .context = &seen[way]};
         options.clients = 1;
-        options.is_near = is_near;
+        options.is_near = way == NEAR;
+        options.proxy_processes = way == CARRIED;
         options.lease_us = options.timeout_us = 3600 * (int64_t)SECOND_US; /* none ends */
         options.locks = 100; /* one whose release is lost is taken for ever */
         options.pause_ppm = options.delay_ppm = 200000;
@@ -113,7 +116,8 @@ static void a_seed_has_one_history_over_tcp_and_unix_sockets(void **state)
         assert_true(outcome.struck[STRUCK_REQUEST] > 0 && outcome.struck[STRUCK_REPLY] > 0);
     }
     assert_int_equal(seen[0].count, FIRST_EVENTS);
-    assert_memory_equal(seen[0].of, seen[1].of, sizeof seen[0].of);
+    assert_memory_equal(seen[PLAIN].of, seen[NEAR].of, sizeof seen[PLAIN].of);
+    assert_memory_equal(seen[PLAIN].of, seen[CARRIED].of, sizeof seen[PLAIN].of);
 }
 
 /* Each client's end is told from the others'. */
@@ -236,16 +240,18 @@ static void every_fault_strikes_and_is_told(void **state)
         const char *scheme;
         int servers, locks;
         bool is_near;
-    } rows[] = {{"set-nx-px-cad", 1, 1, false},
-                {"watchdog", 1, 3, false},
-                {"redlock", 3, 2, false},
-                {"watchdog", 1, 1, true}};
+        int proxy_processes;
+    } rows[] = {{"set-nx-px-cad", 1, 1, false, 0},
+                {"watchdog", 1, 3, false, 1},
+                {"redlock", 3, 2, false, 2},
+                {"watchdog", 1, 1, true, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct stress_options options = options_of(rows[i].scheme);
         struct stress_outcome outcome;
         options.servers = rows[i].servers;
         options.locks = rows[i].locks;
         options.is_near = rows[i].is_near;
+        options.proxy_processes = rows[i].proxy_processes;
         set_faults(&options);
         summary.until_struck = true;
         options.duration_us = 90 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */

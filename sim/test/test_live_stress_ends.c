@@ -139,6 +139,9 @@ static void all_clients_are_connected_or_none(void **state)
     (void)state;
     assert_int_equal(with_descriptors(320, 36), 0);
     assert_int_equal(with_descriptors(320, 37), FAIL_UNAVAILABLE);
+    /* A process holds the proxy's ends, and 100 are left for those that are just dialled. */
+    assert_int_equal(with_descriptors(500, 120), 0);
+    assert_int_equal(with_descriptors(500, 181), FAIL_UNAVAILABLE);
     assert_int_equal(with_descriptors(320, 200), FAIL_UNAVAILABLE);
     assert_int_equal(with_descriptors(200, 1), FAIL_UNAVAILABLE);
 }

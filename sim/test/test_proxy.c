@@ -34,6 +34,8 @@ static void requests_and_replies_pass(void **state)
 static void what_a_client_has_written_can_be_taken(void **state)
 {
     (void)state;
+    if (wire_is_carried)
+        skip(); /* nothing is here to be taken */
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     struct proxy_wire wire;
     char bytes[4] = {0};
@@ -232,6 +234,8 @@ static void bad_bytes_behind_a_dropped_part(void **state)
 static void no_side_waits_to_fill_a_packet(void **state)
 {
     (void)state;
+    if (wire_is_carried)
+        skip(); /* the sockets are not here */
     struct proxy_wire wire;
     int found = 0;
     wire_open(&wire, 0);
@@ -357,5 +361,7 @@ int main(void)
         cmocka_unit_test(many_links_at_once),
         cmocka_unit_test(addresses_are_read),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    wire_is_carried = true;
+    return failed + cmocka_run_group_tests_name("carried", tests, NULL, NULL);
 }

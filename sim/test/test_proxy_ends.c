@@ -59,6 +59,8 @@ static void cut_with_fin_is_fin(void **state)
 static void an_end_is_counted_behind_it(void **state)
 {
     (void)state;
+    if (wire_is_carried)
+        skip(); /* see proxy_carry() */
     for (int how = PROXY_FIN; how <= PROXY_RST; how++) {
         struct proxy_wire wire;
         wire_open(&wire, 0);
@@ -321,5 +323,7 @@ int main(void)
         cmocka_unit_test(a_proxy_refuses_for_a_while),
         cmocka_unit_test(back_pressure),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    wire_is_carried = true;
+    return failed + cmocka_run_group_tests_name("carried", tests, NULL, NULL);
 }

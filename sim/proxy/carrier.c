@@ -1,0 +1,312 @@
+/* carrier.c - our end of the processes that hold sockets: what is said to them, and heard. See
+ * carrier.h. */
+#include "proxy/carrier_parts.h"
+
+#include "base/memory.h"
+#include "proxy/carrier_rows.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- rows --- */
+
+static void say(const struct carried_side *carried, enum carrier_row_kind kind, uint32_t value)
+{
+    const struct carrier_row row = {.kind = kind, .id = carried->id, .value = value};
+    if (!carried->carrier->has_ended)
+        block_append(&carried->carrier->out, (const char *)&row, sizeof row);
+}
+
+static void let_read(struct carried_side *carried)
+{
+    if (!carried->reads || carried->may_read || !carried->stream)
+        return;
+    carried->may_read = true;
+    say(carried, ROW_READ, 0);
+}
+
+/* Whoever reads hears it; else it is kept until somebody does. */
+static void came(struct carried_side *carried, char *bytes, size_t length)
+{
+    carried->may_read = false;
+    if (!carried->reads) {
+        block_append(&carried->kept, bytes, length);
+        return;
+    }
+    const uv_buf_t buffer = uv_buf_init(bytes, (unsigned)length);
+    carried->came(carried->stream, (ssize_t)length, &buffer);
+    let_read(carried);
+}
+
+static void ended(struct carried_side *carried, int status)
+{
+    const uv_buf_t nothing = uv_buf_init(NULL, 0);
+    carried->kept_end = status;
+    if (carried->reads)
+        carried->came(carried->stream, status, &nothing);
+}
+
+static void wrote(struct carried_side *carried, int status)
+{
+    uv_write_t *write = carried->write;
+    carried->write = NULL;
+    if (write)
+        carried->wrote(write, status);
+}
+
+static void gone(struct carried_side *carried)
+{
+    struct carrier *carrier = carried->carrier;
+    carrier->carried[carried->id] = NULL;
+    if (--carrier->used == 0)
+        uv_unref((uv_handle_t *)&carrier->poll);
+    carrier->free[carrier->free_count++] = carried->id;
+    block_free(&carried->kept);
+    free(carried);
+}
+
+static void heard(struct carrier *carrier, const struct carrier_row *row, char *bytes)
+{
+    struct carried_side *carried = carrier->carried[row->id];
+    if (row->kind == ROW_CLOSED)
+        gone(carried);
+    else if (!carried->stream)
+        return;
+    else if (row->kind == ROW_CAME)
+        came(carried, bytes, row->value);
+    else if (row->kind == ROW_ENDED)
+        ended(carried, row->value ? -(int)row->value : UV_EOF);
+    else
+        wrote(carried, -(int)row->value);
+}
+
+static void hear_all(struct carrier *carrier)
+{
+    struct carrier_row row;
+    while (block_length(&carrier->in) >= sizeof row) {
+        char *at = carrier->in.bytes + carrier->in.begin;
+        memcpy(&row, at, sizeof row);
+        const size_t length = sizeof row + (row.kind == ROW_CAME ? row.value : 0);
+        if (block_length(&carrier->in) < length)
+            return;
+        heard(carrier, &row, at + sizeof row);
+        block_eat(&carrier->in, length);
+    }
+}
+
+void carrier_lost(struct carrier *carrier)
+{
+    carrier->has_ended = true;
+    (void)uv_poll_stop(&carrier->poll);
+    block_free(&carrier->out);
+    for (uint32_t id = 0; id < carrier->count; id++) {
+        struct carried_side *carried = carrier->carried[id];
+        if (!carried)
+            continue;
+        if (!carried->stream) {
+            gone(carried);
+            continue;
+        }
+        wrote(carried, UV_EPIPE);
+        ended(carried, UV_ECONNRESET); /* may close it, and then it is gone */
+    }
+}
+
+static void ready(uv_poll_t *poll, int status, int events);
+
+void carrier_poll_for(struct carrier *carrier, int events)
+{
+    if (carrier->polled == events || carrier->has_ended)
+        return;
+    carrier->polled = events;
+    int error = uv_poll_start(&carrier->poll, events, ready);
+    assert(!error);
+}
+
+static void write_rows(struct carrier *carrier)
+{
+    const size_t length = block_length(&carrier->out);
+    if (carrier->has_ended || !length)
+        return;
+    const ssize_t sent = send(carrier->rows, carrier->out.bytes + carrier->out.begin, length,
+                              MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0)
+        block_eat(&carrier->out, (size_t)sent);
+    /* One that has ended is noticed where it is read from. */
+    carrier_poll_for(carrier, UV_READABLE | (block_length(&carrier->out) ? UV_WRITABLE : 0));
+}
+
+static void ready(uv_poll_t *poll, int status, int events)
+{
+    struct carrier *carrier = poll->data;
+    char *bytes = carrier->carriers->bytes;
+    if (events & UV_WRITABLE)
+        write_rows(carrier);
+    if (status == 0 && !(events & UV_READABLE))
+        return;
+    const ssize_t got = recv(carrier->rows, bytes, sizeof carrier->carriers->bytes, MSG_DONTWAIT);
+    if (got > 0) {
+        block_append(&carrier->in, bytes, (size_t)got);
+        hear_all(carrier);
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        carrier_lost(carrier);
+    }
+}
+
+void carriers_flush(uv_prepare_t *flush)
+{
+    struct carriers *carriers = flush->data;
+    for (int i = 0; i < carriers->count; i++)
+        write_rows(&carriers->rows[i]);
+}
+
+/* --- a socket --- */
+
+/* What came while nobody read, to whom reads again. */
+static void hear_kept(uv_idle_t *idle)
+{
+    struct carriers *carriers = idle->data;
+    struct carried_side *carried;
+    (void)uv_idle_stop(idle);
+    while ((carried = carriers->due)) {
+        struct block kept = carried->kept;
+        carriers->due = carried->due_next;
+        carried->is_due = false;
+        if (!carried->reads)
+            continue;
+        carried->kept = (struct block){0};
+        if (block_length(&kept))
+            came(carried, kept.bytes + kept.begin, block_length(&kept));
+        if (carried->kept_end)
+            ended(carried, carried->kept_end);
+        block_free(&kept);
+    }
+}
+
+static void not_due(struct carried_side *carried)
+{
+    struct carried_side **at = &carried->carrier->carriers->due;
+    while (carried->is_due && *at != carried)
+        at = &(*at)->due_next;
+    if (carried->is_due)
+        *at = carried->due_next;
+    carried->is_due = false;
+}
+
+static struct carrier *emptiest(struct carriers *carriers)
+{
+    struct carrier *least = NULL;
+    for (int i = 0; i < carriers->count; i++) {
+        struct carrier *carrier = &carriers->rows[i];
+        if (!carrier->has_ended && (!least || carrier->held < least->held))
+            least = carrier;
+    }
+    return least && least->held < 2 * carrier_room() ? least : NULL;
+}
+
+static void more_ids(struct carrier *carrier)
+{
+    const uint32_t count = carrier->count * 2 + 64;
+    carrier->carried = memory_resize(carrier->carried, count, sizeof(struct carried_side *));
+    carrier->free = memory_resize(carrier->free, count, sizeof *carrier->free);
+    for (uint32_t id = carrier->count; id < count; id++) {
+        carrier->carried[id] = NULL;
+        carrier->free[carrier->free_count++] = id;
+    }
+    carrier->count = count;
+}
+
+/* Waits while the process has not taken the ones before; it waits for nobody. */
+static bool send_socket(const struct carrier *carrier, uint32_t id, int fd)
+{
+    char control[CMSG_SPACE(sizeof fd)] = {0};
+    struct iovec part = {.iov_base = &id, .iov_len = sizeof id};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    ssize_t sent;
+    do
+        sent = sendmsg(carrier->sockets, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof id;
+}
+
+struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t *stream)
+{
+    struct carrier *carrier = emptiest(carriers);
+    if (!carrier)
+        return NULL;
+    if (!carrier->free_count)
+        more_ids(carrier);
+    const uint32_t id = carrier->free[carrier->free_count - 1];
+    if (!send_socket(carrier, id, fd))
+        return NULL;
+    carrier->free_count--;
+    carrier->held++;
+    if (carrier->used++ == 0) /* the loop goes on for their sake */
+        uv_ref((uv_handle_t *)&carrier->poll);
+    struct carried_side *carried = memory_new(1, sizeof *carried);
+    carrier->carried[id] = carried;
+    carried->carrier = carrier;
+    carried->id = id;
+    carried->stream = stream;
+    return carried;
+}
+
+void carried_read_start(struct carried_side *carried, uv_read_cb on_came)
+{
+    struct carriers *carriers = carried->carrier->carriers;
+    carried->came = on_came;
+    carried->reads = true;
+    if (!block_length(&carried->kept) && !carried->kept_end) {
+        let_read(carried);
+        return;
+    }
+    if (carried->is_due)
+        return;
+    carried->is_due = true;
+    carried->due_next = carriers->due;
+    carriers->due = carried;
+    (void)uv_idle_start(&carriers->idle, hear_kept);
+}
+
+void carried_read_stop(struct carried_side *carried)
+{
+    carried->reads = false;
+}
+
+void carried_write(struct carried_side *carried, uv_write_t *write, const uv_buf_t *bytes,
+                   uv_write_cb on_wrote)
+{
+    assert(!carried->write);
+    carried->write = write;
+    carried->wrote = on_wrote;
+    say(carried, ROW_WRITE, (uint32_t)bytes->len);
+    if (!carried->carrier->has_ended)
+        block_append(&carried->carrier->out, bytes->base, bytes->len);
+}
+
+void carried_finish(struct carried_side *carried)
+{
+    say(carried, ROW_FINISH, 0);
+}
+
+void carried_close(struct carried_side *carried, bool has_reset)
+{
+    carried->stream = NULL;
+    carried->reads = false;
+    carried->carrier->held--;
+    not_due(carried);
+    say(carried, ROW_CLOSE, has_reset);
+    wrote(carried, UV_ECANCELED);
+    if (carried->carrier->has_ended)
+        gone(carried);
+}

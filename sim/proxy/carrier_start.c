@@ -1,0 +1,195 @@
+/* carrier_start.c - the life of the processes that hold sockets. See carrier.h. */
+#include "proxy/carrier_parts.h"
+
+#include "base/memory.h"
+#include "proxy/carrier_rows.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    DESCRIPTORS_OF_CARRIER = 32, /* its channels, its events, and what it cannot help */
+    STREAMS = 3,
+};
+
+int64_t carrier_room(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= DESCRIPTORS_OF_CARRIER)
+        return 0;
+    const rlim_t files = limit.rlim_cur > INT32_MAX ? INT32_MAX : limit.rlim_cur;
+    return ((int64_t)files - DESCRIPTORS_OF_CARRIER) / 2;
+}
+
+static int apart(int fd, int from)
+{
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, from);
+    return copy < 0 ? fd : copy;
+}
+
+/* Signals of a terminal are for us, who end it. */
+static _Noreturn void child(int parent, int rows, int sockets)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0); /* it went before the line above */
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "picklock-proxy");
+    const int nowhere = open("/dev/null", O_RDWR);
+    rows = apart(rows, STREAMS + 2);
+    sockets = apart(sockets, STREAMS + 2);
+    for (int i = 0; nowhere >= 0 && i < STREAMS; i++)
+        (void)dup2(nowhere, i);
+    (void)dup2(rows, STREAMS);
+    (void)dup2(sockets, STREAMS + 1);
+    (void)close_range(STREAMS + 2, ~0U, 0);
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_IGN);
+    if (send(STREAMS + 1, "", 1, MSG_NOSIGNAL) != 1) /* has nothing of its maker's open any more */
+        _exit(1);
+    carrier_run(STREAMS, STREAMS + 1);
+}
+
+static bool has_begun(int sockets)
+{
+    char byte;
+    ssize_t got;
+    do
+        got = recv(sockets, &byte, 1, 0);
+    while (got < 0 && errno == EINTR);
+    return got == 1;
+}
+
+static enum fail start(struct carriers *carriers, struct carrier *carrier, struct failure *failure)
+{
+    int rows[2], sockets[2];
+    const int parent = (int)getpid();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, rows) != 0)
+        return failure_set(failure, FAIL_UNAVAILABLE, "socketpair: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+        const int error = errno;
+        (void)close(rows[0]);
+        (void)close(rows[1]);
+        return failure_set(failure, FAIL_UNAVAILABLE, "socketpair: %s", strerror(error));
+    }
+    carrier->pid = (int)fork();
+    const int error = errno;
+    if (carrier->pid == 0)
+        child(parent, rows[1], sockets[1]);
+    (void)close(rows[1]);
+    (void)close(sockets[1]);
+    if (carrier->pid < 0 || !has_begun(sockets[0])) {
+        (void)close(rows[0]);
+        (void)close(sockets[0]);
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "no process to hold connections of the proxy: %s",
+                           carrier->pid < 0 ? strerror(error) : "it ended at once");
+    }
+    carrier->carriers = carriers;
+    carrier->rows = rows[0];
+    carrier->sockets = sockets[0];
+    int broken = uv_poll_init(carriers->loop, &carrier->poll, carrier->rows);
+    assert(!broken);
+    carrier->poll.data = carrier;
+    carriers->handles++;
+    carriers->count++;
+    carrier_poll_for(carrier, UV_READABLE);
+    uv_unref((uv_handle_t *)&carrier->poll);
+    return FAIL_NONE;
+}
+
+enum fail carriers_start(struct carriers **made, uv_loop_t *loop, int processes,
+                         struct failure *failure)
+{
+    struct carriers *carriers = memory_new(1, sizeof *carriers);
+    assert(processes > 0 && processes <= CARRIERS_MAX);
+    carriers->loop = loop;
+    carriers->flush.data = carriers->idle.data = carriers;
+    (void)uv_prepare_init(loop, &carriers->flush);
+    (void)uv_prepare_start(&carriers->flush, carriers_flush);
+    (void)uv_idle_init(loop, &carriers->idle);
+    uv_unref((uv_handle_t *)&carriers->flush);
+    carriers->handles = 2;
+    *made = carriers;
+    for (int i = 0; i < processes; i++)
+        if (start(carriers, &carriers->rows[i], failure)) {
+            (void)carriers_stop(carriers);
+            *made = NULL;
+            return failure->code;
+        }
+    return FAIL_NONE;
+}
+
+int64_t carriers_room(const struct carriers *carriers)
+{
+    return carriers->count * carrier_room();
+}
+
+bool carriers_are_empty(const struct carriers *carriers)
+{
+    for (int i = 0; i < carriers->count; i++)
+        if (carriers->rows[i].used)
+            return false;
+    return true;
+}
+
+enum fail carriers_check(const struct carriers *carriers, struct failure *failure)
+{
+    for (int i = 0; i < carriers->count; i++)
+        if (carriers->rows[i].has_ended)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "a process that held connections of the proxy has ended (process "
+                               "%d)",
+                               carriers->rows[i].pid);
+    return FAIL_NONE;
+}
+
+static void closed(uv_handle_t *handle)
+{
+    struct carriers *carriers = handle->data;
+    if (handle->type == UV_POLL)
+        carriers = ((struct carrier *)handle->data)->carriers;
+    if (--carriers->handles == 0)
+        free(carriers);
+}
+
+/* What it has used of a processor. */
+static int64_t end(struct carrier *carrier)
+{
+    struct rusage used = {0};
+    assert(!carrier->held);
+    if (!carrier->has_ended)
+        carrier_lost(carrier);
+    (void)close(carrier->sockets);
+    (void)close(carrier->rows);
+    (void)kill(carrier->pid, SIGKILL); /* it holds nothing any more; it may have been stopped */
+    while (wait4(carrier->pid, NULL, 0, &used) < 0 && errno == EINTR)
+        ;
+    block_free(&carrier->in);
+    block_free(&carrier->out);
+    free(carrier->carried);
+    free(carrier->free);
+    uv_close((uv_handle_t *)&carrier->poll, closed);
+    return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+           used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+}
+
+int64_t carriers_stop(struct carriers *carriers)
+{
+    int64_t cpu_us = 0;
+    if (!carriers)
+        return 0;
+    for (int i = 0; i < carriers->count; i++)
+        cpu_us += end(&carriers->rows[i]);
+    uv_close((uv_handle_t *)&carriers->flush, closed);
+    uv_close((uv_handle_t *)&carriers->idle, closed);
+    return cpu_us;
+}
