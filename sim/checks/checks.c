@@ -352,7 +352,7 @@ static void conclude(const struct checks *checks, enum property property, struct
     const char *excuse = excuse_of(monitor);
     const char *vacuity = vacuous(checks, monitor->rules);
     const char *unproved =
-        !vacuity && monitor->rules->unproved ? monitor->rules->unproved(monitor) : NULL;
+        !vacuity && monitor->rules->unproved ? monitor->rules->unproved(monitor) : monitor->doubt;
     if (unproved)
         vacuity = unproved;
     *finding = monitor->finding;

@@ -30,6 +30,11 @@ static void fact(struct monitor *monitor, const struct fact *fact)
             monitor->excuse = excuse;
             continue;
         }
+        if (pair.cause == CAUSE_OVERRUN && !ledger->scheme) { /* never within a lease */
+            monitor->doubt = "One of two leases was over, and nobody saw when the request left "
+                             "from which it counts";
+            continue;
+        }
         if (finding_hit(&monitor->finding, pair.cause, fact->index))
             pair_explain(ledger, &pair, &monitor->finding);
     }

@@ -16,6 +16,7 @@ struct monitor {
     void *state;               /* what make() returned; freed with free() */
     const char *excuse; /* why it left out what it saw: NULL, or it says nothing unless it found
                            anything else */
+    const char *doubt;  /* what it can not tell of what it saw: NULL, or unknown, the same */
 };
 
 /* A NULL function: not needed. */

@@ -134,12 +134,46 @@ static void granted_takes_a_majority(void **state)
     }
 }
 
+/* A's first key has run out when B gets two servers, and A gets the third, and is told "granted".
+ * Had A asked for both at once, its lease was over, and else it was no overrun: where nobody saw
+ * when it asked, lease-exclusion is unknown. */
+static void an_overrun_is_not_within_a_lease(void **state)
+{
+    (void)state;
+    for (int is_seen = 0; is_seen < 2; is_seen++) {
+        struct story *story = of_quorum();
+        calls(story, A, OP_ACQUIRE);
+        if (is_seen)
+            sends_script(story, A, OP_ACQUIRE);
+        runs_on(story, A, 0, OP_ACQUIRE, created(A));
+        at(story, LEASE_MS + 10);
+        calls(story, B, OP_ACQUIRE);
+        if (is_seen)
+            sends_script(story, B, OP_ACQUIRE);
+        runs_on(story, B, 0, OP_ACQUIRE, created(B));
+        runs_on(story, B, 1, OP_ACQUIRE, created(B));
+        runs_on(story, A, 2, OP_ACQUIRE, created(A));
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        const struct finding *finding = &story->findings[PROPERTY_LEASE_EXCLUSION];
+        if (is_seen)
+            assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        else
+            assert_int_equal(finding->verdict, VERDICT_UNKNOWN);
+        assert_int_equal(finding->count, 0);
+        assert_int_equal(story->findings[PROPERTY_FRESH_GRANT].count, is_seen);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_refused_by_all_has_released_nothing),
         cmocka_unit_test(who_releases_twice_may_find_what_a_server_kept),
         cmocka_unit_test(granted_takes_a_majority),
+        cmocka_unit_test(an_overrun_is_not_within_a_lease),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
