@@ -447,6 +447,29 @@ def test_npm_client_unchanged(api, echo, tmp_path):
     assert "2.12.0" in lines[0] and "409" in lines[7] and "404" in lines[8], lines
 
 
+def test_a_body_that_comes_in_chunks(own, echo):
+    """A client that does not know its length before (Transfer-Encoding: chunked): the same answers, and the connection goes on."""
+    def pieces(body):
+        text = json.dumps(body).encode()
+        return (text[i:i + 7] for i in range(0, len(text), 7))
+
+    asked = [("/proxies", {"name": "p", "listen": "127.0.0.1:0", "upstream": f"127.0.0.1:{echo}"}, 201),
+             ("/proxies/p/toxics", {"name": "t", "type": "latency", "attributes": {"latency": 5}}, 200),
+             ("/proxies/p/toxics/t", {"attributes": {"latency": 7}}, 200)]
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own.port, timeout=PATIENCE_S)) as client:
+        for path, body, status in asked:
+            client.request("POST", path, pieces(body))
+            answer = client.getresponse()
+            assert answer.status == status and json.loads(answer.read()), path
+        client.request("POST", "/proxies", iter([]))
+        answer = client.getresponse()
+        assert (answer.status, json.loads(answer.read())["error"]) == (400, "bad request body: EOF")
+        client.request("POST", "/proxies", (b" " * 65536 for _ in range(100)))
+        answer = client.getresponse()
+        assert answer.status == 400 and answer.read()
+    assert own("GET", "/proxies/p/toxics/t")["attributes"]["latency"] == 7
+
+
 def test_who_is_connected_and_says_nothing_keeps_nobody_out(own, echo):
     """Of more than 1000 connections the one that has been silent for the longest is ended; who has spoken lately stays."""
     with contextlib.ExitStack() as stack:
