@@ -43,3 +43,17 @@ def test_who_waits_for_the_lock_tries_as_often_as_it_does(picklock, tmp_path, wo
     """A second is two ticks at most, and twenty tries."""
     found, _, out = asked(picklock, tmp_path, f"{worker} 0.05", "slow-work", "--wait", "1s")
     assert words in found["slow-work"], out
+
+
+@pytest.mark.parametrize("worker, why", [
+    ("minds-lateness", "in a search no more than a lease and 3 ticks pass, and the worker minds more"),  # from 2.6 leases on
+    ("one-minds-lateness", "or its clients are not alike"),  # of two
+    ("nobody-minds", None),
+])
+def test_what_a_worker_does_behind_more_time_than_is_tried_is_told(picklock, worker, why):
+    """Such a cell is run instead, but for --frontier."""
+    ran = picklock("explore", "--worker", f"{PYTHON} sim/test/waiting_worker.py {worker}", "--clients", 2, "--rounds", 1, "--fault", "slow-work",
+                   "--frontier", "--no-cache", cwd=ROOT)
+    out = " ".join(ran.out.split())
+    assert (ran.status, "release-own: unknown" in out) == ((2, True) if why else (0, False)), ran
+    assert why is None or why in out, out

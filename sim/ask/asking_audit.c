@@ -164,6 +164,8 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
         (void)asking_walk_ends(asking, &asking->failure);
     if (!asking->failure.code && (has_asked = has_time(asking, until_us)))
         (void)asking_compare_clients(asking, &asking->failure);
+    if (!asking->failure.code && has_asked)
+        (void)asking_compare_long_ago(asking, &asking->failure);
     while (has_asked && has_more && !asking->failure.code && lacks(asking, percent, 0) &&
            (has_asked = has_time(asking, until_us)))
         (void)audit_some(asking, percent, &has_more, &asking->failure);

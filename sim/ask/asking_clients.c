@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "live/control.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,7 @@ struct kind {
     uint32_t happening, reply;
     int32_t names[SERVERS_MAX];
     uint8_t has_ended, answer, has_notice, is_asked;
+    uint8_t elapsed; /* where that counts: within a lease, or not */
 };
 
 static struct kind kind_of(const struct asking *asking, uint32_t node)
@@ -138,6 +140,8 @@ static struct kind kind_of(const struct asking *asking, uint32_t node)
     kind.answer = step->answer;
     kind.has_notice = step->has_notice;
     kind.is_asked = step->is_asked;
+    if (edge.elapsed != ELAPSED_ANY)
+        kind.elapsed = edge.elapsed < asking->lease_ticks * ELAPSED_EACH ? 1 : 2;
     return kind;
 }
 
@@ -166,4 +170,64 @@ enum fail asking_compare_clients(struct asking *asking, struct failure *failure)
         }
     }
     return fail;
+}
+
+/* --- long ago --- */
+
+/* Is that elapsed time the longest that a search tells apart? */
+static bool is_long_ago(const struct asking *asking, uint32_t node)
+{
+    const struct history_edge edge = worker_asker_edge(&asking->worker, node);
+    return edge.happening != HAPPENS_TIMER &&
+           edge.elapsed >= (asking->lease_ticks + PAST_TICKS) * ELAPSED_EACH;
+}
+
+static enum fail compare_longer(struct asking *asking, uint32_t node, struct failure *failure)
+{
+    static const int leases[] = {3, 6, 12};
+    struct history_edge edge = worker_asker_edge(&asking->worker, node);
+    for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
+        struct remembered_step told;
+        char text[600], happened[200], did[600], else_did[600];
+        edge.elapsed = leases[i] * asking->lease_ticks * ELAPSED_EACH;
+        if (history_ask(&asking->worker, &edge, &told, failure))
+            return failure->code;
+        if (remembered_is_same(&told, &asking->worker.answers[node - 1]))
+            continue;
+        worker_asker_tell_step(&asking->worker, node, happened, sizeof happened, did, sizeof did);
+        worker_asker_tell_step(&asking->worker, told.node, happened, sizeof happened, else_did,
+                               sizeof else_did);
+        (void)snprintf(
+            asking->late_doubt, sizeof asking->late_doubt,
+            "in a search no more than a lease and %d ticks pass, and the worker minds "
+            "more: after \"%s\" it %s, and %d leases later it %s; --search random runs it",
+            PAST_TICKS, worker_asker_tell(&asking->worker, edge.from, text, sizeof text), did,
+            leases[i], else_did);
+        return FAIL_NONE;
+    }
+    return FAIL_NONE;
+}
+
+enum fail asking_compare_long_ago(struct asking *asking, struct failure *failure)
+{
+    const uint32_t known = asking->worker.questions.count;
+    struct intern_table kinds;
+    enum fail fail = FAIL_NONE;
+    intern_init(&kinds);
+    for (uint32_t node = 1; node <= known && !fail && !asking->late_doubt[0]; node++) {
+        const uint32_t before = kinds.count;
+        const struct kind kind = kind_of(asking, node);
+        if (!is_long_ago(asking, node))
+            continue;
+        (void)intern_put(&kinds, &kind, sizeof kind);
+        if (kinds.count > before)
+            fail = compare_longer(asking, node, failure);
+    }
+    intern_close(&kinds);
+    return fail;
+}
+
+const char *asking_late_doubt(const struct asking *asking)
+{
+    return asking->late_doubt[0] ? asking->late_doubt : NULL;
 }

@@ -97,6 +97,7 @@ struct asking {
     struct worker_program kept_of; /* what the kept answers say of the worker */
     bool kept_had_idle_reads;      /* worker.has_idle_reads of theirs */
     char untried_delay[300];       /* asking_untried_delay() of the search; "" */
+    char late_doubt[1600];         /* asking_late_doubt(); "" */
     uint64_t generation;           /* runs that have kept these answers */
     uint64_t kept;                 /* answers that were */
 };
@@ -162,6 +163,10 @@ enum fail asking_clear(struct asking *asking, struct failure *failure);
 /* Does each peer answer as the one did that was asked? Asks for histories that have, together, each
  * kind of answer that was not asked so before. FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_clients(struct asking *asking, struct failure *failure);
+
+/* Does it do otherwise when more time has passed than a search lets pass? Asks for each kind of
+ * step that takes notice of so much: asking_late_doubt(). FAIL_UNKNOWN: it could not be asked. */
+enum fail asking_compare_long_ago(struct asking *asking, struct failure *failure);
 
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);

@@ -221,6 +221,15 @@ static int most(const struct cells *cells, bool are_clients)
     return found;
 }
 
+/* Where time passes for as long as somebody likes, the worker minds more of it than is tried. */
+static void doubt_late(const struct asking *asking, const struct cells *cells)
+{
+    for (int i = 0; i < cells->count && asking_late_doubt(asking); i++)
+        for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+            if (cells->rows[i].options.budget[fault] && fault_lets_time_pass(fault))
+                cell_doubt(&cells->rows[i], asking_late_doubt(asking));
+}
+
 /* forgets: why the answers of an earlier run are not taken; NULL: they are. */
 static enum fail decide(struct explore_asking *it, struct cells *cells,
                         const struct explore_args *args, const char *forgets,
@@ -259,6 +268,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     for (int i = 0; i < cells->count && asking_fence_doubt(asking); i++)
         if (!(cells->rows[i].ignored >> PROPERTY_FENCE_ORDER & 1))
             cell_doubt_property(&cells->rows[i], PROPERTY_FENCE_ORDER, asking_fence_doubt(asking));
+    doubt_late(asking, cells);
     it->has_failed = asking_failure(asking)->code;
     if (!cmd_stop && !fail)
         asking_keep(asking);

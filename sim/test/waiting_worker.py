@@ -60,5 +60,35 @@ class BreaksAtLast(TriesAgain):
     breaks_at = 5
 
 
+class MindsLateness(SetNxPxCad):
+    """Behind so many seconds it deletes a lock whosever it is."""
+
+    late = 5.2
+    minds = "AB"  # clients
+
+    def init(self, settings):
+        super().init(settings)
+        self.name = settings.name
+
+    def acquire(self, wait_ms):
+        self.began = time.monotonic()
+        return super().acquire(wait_ms)
+
+    def release(self):
+        if time.monotonic() - self.began >= self.late and self.name in self.minds:
+            return self.redis("DEL", self.key) == 1
+        return super().release()
+
+
+class OneMindsLateness(MindsLateness):
+    """Client B does so behind a lease."""
+
+    late, minds = 2, "B"
+
+
+class NobodyMinds(MindsLateness):
+    minds = ""
+
+
 if __name__ == "__main__":
     picklock_worker.run(globals()["".join(part.title() for part in sys.argv[1].split("-"))])

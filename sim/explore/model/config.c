@@ -35,7 +35,7 @@ void config_init(struct config *config, const struct explore_options *options)
     config->progress_ticks = PATIENCE_LEASES * config->ttl;
     if (scheme->uses_client_clock)
         config->progress_ticks += PATIENCE_STAMP_UNITS; /* a unit is a tick */
-    config->past = config->ttl + 3;
+    config->past = config->ttl + PAST_TICKS;
     config->lease = (struct lease){.ttl_us = config->ttl * TICK_US,
                                    .unit_us = scheme->uses_client_clock ? TICK_US : 1,
                                    .servers = options->servers,

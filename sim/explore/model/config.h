@@ -17,6 +17,7 @@ enum {
     TICK_US = 1000,
     EPOCH_TICKS = 1 << 20,
     EPOCH_US = EPOCH_TICKS * TICK_US,
+    PAST_TICKS = 3,
     STAMP_REACH = 500, /* a number within so many ticks of EPOCH_TICKS is a stamp */
     TOKEN_BASE = 1 << 24,
     TOKENS_EACH = 4096, /* a client's tokens: TOKEN_BASE + position * TOKENS_EACH + number */
@@ -41,7 +42,8 @@ struct config {
     int jump;           /* a client clock's, in ticks: config_jump() */
     int clock_jumps;    /* so many there may be, of one clock */
     int progress_ticks; /* ticks in which a lock that nobody holds must be granted to somebody */
-    int past; /* what is this long past is past for everybody, whatever the clocks still do */
+    int past; /* the lease and PAST_TICKS: what is this long past is past for everybody, whatever
+                 the clocks still do */
     bool has_fault[FAULT_COUNT]; /* has a budget, and something to strike */
     bool has_lease;              /* own leases end */
     bool is_eager;               /* REDUCE_EAGER */
