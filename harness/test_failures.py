@@ -74,8 +74,8 @@ def test_what_wants_tcp_is_refused_by_name_over_unix_sockets(words):
 
 @pytest.mark.parametrize("way", ["--direct", "--unix-sockets"])
 def test_keys_and_connections_go_however_clients_are_connected(tmp_path, way):
-    ran = run("stress", way, "--scheme", "set-nx-px-cad", "--clients", "60", "--duration", "500ms", "--no-faults", "--flush-all", "1%",
-              "--client-kill", "1%", "--history", "--out", tmp_path)
+    ran = run("stress", way, "--scheme", "set-nx-px-cad", "--clients", "60", "--duration", "500ms", "--no-faults", "--flush-all", "10%",
+              "--client-kill", "10%", "--history", "--out", tmp_path)
     [history] = (tmp_path / "latest" / "histories").glob("*.jsonl")
     text = history.read_text()
     assert ran.status in (0, 1) and '"fault":"flush-all"' in text and '"fault":"client-kill"' in text, ran
