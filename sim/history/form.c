@@ -22,12 +22,19 @@ struct open {
 void form_init(struct form_reader *reader, FILE *file, const char *path,
                enum form_language language)
 {
-    *reader = (struct form_reader){.file = file,
-                                   .path = path,
-                                   .language = language,
-                                   .next = {1, 1},
-                                   .began = {1, 1},
-                                   .look = NO_BYTE};
+    *reader = (struct form_reader){
+        .file = file, .path = path, .language = language, .next = {1, 1}, .began = {1, 1}};
+}
+
+bool form_fill(struct form_reader *reader)
+{
+    const size_t rest = reader->filled - reader->at;
+    memmove(reader->buffer, reader->buffer + reader->at, rest);
+    const size_t more = fread(reader->buffer + rest, 1, FORM_BUFFER - rest, reader->file);
+    reader->at = 0;
+    reader->filled = rest + more;
+    reader->buffer[reader->filled] = '\0';
+    return more > 0;
 }
 
 static void skip_blanks(struct form_reader *reader)
@@ -257,6 +264,26 @@ static enum fail take_value(struct form_reader *reader, json_t **value, struct f
 }
 
 /* --- contract --- */
+
+const char *form_ahead(struct form_reader *reader)
+{
+    enum { PLAIN_BYTES = 512 }; /* a longer one is cut, and so not plain */
+    if (!reader->has_begun)
+        return NULL;
+    skip_blanks(reader);
+    if (reader->filled - reader->at < PLAIN_BYTES)
+        (void)form_fill(reader);
+    return form_peek(reader) == '{' ? reader->buffer + reader->at : NULL;
+}
+
+void form_take_plain(struct form_reader *reader, size_t size)
+{
+    reader->began = reader->next;
+    reader->bytes = (int64_t)size;
+    reader->fields_count = 0;
+    reader->at += size;
+    reader->next.column += (int64_t)size;
+}
 
 enum fail form_next(struct form_reader *reader, json_t **value, struct failure *failure)
 {

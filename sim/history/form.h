@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = HISTORY_LINE_MAX };
+enum { FORM_DEPTH_MAX = 32, FORM_BYTES_MAX = HISTORY_LINE_MAX, FORM_BUFFER = 64 * 1024 };
 
 enum form_language { FORM_EDN, FORM_JSON };
 
@@ -39,10 +39,11 @@ struct form_reader {
     struct form_place next;    /* of the byte that is read next */
     struct form_place began;   /* where the value in hand did */
     int64_t bytes;             /* of it */
-    int look;                  /* a byte that was read too much; EOF - 1: none */
     bool has_begun, is_within; /* the list that holds the values */
     struct form_field fields[FORM_FIELDS_MAX];
     int fields_count;
+    size_t at, filled; /* of the buffer: what is read next, and up to where it is */
+    char buffer[FORM_BUFFER + 1];
 };
 
 void form_init(struct form_reader *reader, FILE *file, const char *path,
@@ -51,6 +52,12 @@ void form_init(struct form_reader *reader, FILE *file, const char *path,
 /* The next value: *value is the caller's, or NULL at the end. Where the text begins with a vector
  * or a list, its elements are the values. FAIL_INPUT with path:line:column. */
 enum fail form_next(struct form_reader *reader, json_t **value, struct failure *failure);
+
+/* For a reader of plain values. Where the next one is a map that follows another value: so much
+ * text from there on, up to a NUL; NULL: it is no map, or the first value. What of it was a whole
+ * value is then taken; else nothing, and form_next() reads the same. */
+const char *form_ahead(struct form_reader *reader);
+void form_take_plain(struct form_reader *reader, size_t size); /* on one line */
 
 /* FAIL_INPUT with that place. */
 enum fail form_refuse(const struct form_reader *reader, struct form_place place,

@@ -5,7 +5,10 @@
 
 #include "history/form.h"
 
-enum { NO_BYTE = EOF - 1, TOKEN_MAX = FORM_BYTES_MAX + 16 };
+enum { TOKEN_MAX = FORM_BYTES_MAX + 16 };
+
+/* Reads on behind what is filled; false: there is no more. */
+bool form_fill(struct form_reader *reader);
 
 /* FAIL_INPUT: with another byte the value in hand is longer than one may be. */
 enum fail form_refuse_length(const struct form_reader *reader, struct failure *failure);
@@ -24,15 +27,15 @@ static inline bool form_is_full(const struct form_reader *reader)
 
 static inline int form_peek(struct form_reader *reader)
 {
-    if (reader->look == NO_BYTE)
-        reader->look = getc_unlocked(reader->file);
-    return reader->look;
+    return reader->at < reader->filled || form_fill(reader)
+               ? (unsigned char)reader->buffer[reader->at]
+               : EOF;
 }
 
 static inline int form_take(struct form_reader *reader)
 {
     int byte = form_peek(reader);
-    reader->look = NO_BYTE;
+    reader->at += byte != EOF;
     reader->bytes++;
     reader->next.column++;
     if (byte == '\n') {

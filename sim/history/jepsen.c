@@ -13,7 +13,7 @@
 
 /* So many places are taken before one is taken again: what its former process may still come to
  * have is weighed leniently then, and each costs time. */
-enum { PLACE_BYTES = 48, FIRST_SLOTS = 64, PLACES_APART = 256 };
+enum { PLACE_BYTES = 48, FIRST_SLOTS = 64, PLACES_APART = 256, RECENT = 256 };
 
 /* A place for a process at a lock, which is a client of ours. Who takes the place of one that is
  * over begins another attempt, whatever it does: nothing of the former is its own. */
@@ -40,6 +40,8 @@ struct jepsen_reader {
     int *left, left_count; /* places of clients that are over */
     int turn;              /* whose place is given up next, where all are taken */
     json_t *places;        /* "PROCESS LOCK": which client */
+    int recent[RECENT]; /* the one that was asked for last, by process and lock; it may have gone */
+    int recent_lock;
     struct jepsen_lock {
         char key[JEPSEN_KEY_BYTES];
         int holder; /* the client that was granted it last and has not released it; -1: none */
@@ -69,9 +71,12 @@ static int number_of(const json_t *names, const char *name)
 static enum fail find_lock(struct jepsen_reader *reader, const char *key, int *lock,
                            struct failure *failure)
 {
+    if (reader->recent_lock < reader->locks_count &&
+        !strcmp(reader->locks[reader->recent_lock].key, key))
+        return *lock = reader->recent_lock, FAIL_NONE;
     *lock = number_of(reader->lock_numbers, key);
     if (*lock >= 0)
-        return FAIL_NONE;
+        return reader->recent_lock = *lock, FAIL_NONE;
     if (reader->locks_count == LOCKS_MAX)
         return form_refuse(&reader->form, reader->form.began, failure, "more than %d locks",
                            LOCKS_MAX);
@@ -178,9 +183,13 @@ static enum fail find_client(struct jepsen_reader *reader, int64_t process, int 
                              struct failure *failure)
 {
     char name[PLACE_BYTES];
+    int *recent = &reader->recent[((uint64_t)process + (uint64_t)lock) % RECENT];
+    if (*recent < reader->clients_count && reader->clients[*recent].process == process &&
+        reader->clients[*recent].lock == lock && !reader->clients[*recent].is_over)
+        return *number = *recent, FAIL_NONE;
     *number = number_of(reader->places, print_place(process, lock, name));
     if (*number >= 0)
-        return FAIL_NONE;
+        return *recent = *number, FAIL_NONE;
     if (check_process(reader, process, failure))
         return failure->code;
     if (take_place(reader, number, failure))
@@ -393,16 +402,9 @@ enum fail jepsen_reader_next(struct jepsen_reader *reader, struct event *event, 
     *is_end = false;
     while (!is_event) {
         struct jepsen_op op = {.is_nemesis = true};
-        json_t *form;
-        enum fail fail = form_next(&reader->form, &form, failure);
-        if (fail)
+        enum fail fail = jepsen_op_next(&reader->ops, &op, is_end, failure);
+        if (*is_end)
             return fail;
-        if (!form) {
-            *is_end = true;
-            return FAIL_NONE;
-        }
-        fail = jepsen_op_read(&reader->ops, form, &op, failure);
-        json_decref(form);
         if (!fail && !op.is_nemesis)
             fail = take_op(reader, &op, event, &is_event, failure);
         if (fail)

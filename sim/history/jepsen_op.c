@@ -21,6 +21,24 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 static const char *const types[] = {"invoke", "ok", "fail", "info"};
 
+const char *const jepsen_fields[JEPSEN_COUNT] = {"process", "type",  "f",    "time",
+                                                 "value",   "error", "index"};
+
+bool jepsen_type_find(const char *name, enum op_type *type)
+{
+    return names_read(NAMES_FIND(types, name), type);
+}
+
+bool jepsen_function_find(const char *name, enum operation *op)
+{
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (*name == *functions[i].name && !strcmp(name, functions[i].name)) {
+            *op = functions[i].op;
+            return true;
+        }
+    return false;
+}
+
 static enum fail read_type(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
                            struct failure *failure)
 {
@@ -29,7 +47,7 @@ static enum fail read_type(struct jepsen_ops *ops, const json_t *form, struct je
     if (!type)
         return form_refuse(ops->form, form_place_of_value(ops->form, "type"), failure,
                            "an operation wants ':type': invoke, ok, fail or info");
-    if (names_read(NAMES_FIND(types, type), &op->type))
+    if (jepsen_type_find(type, &op->type))
         return FAIL_NONE;
     const char *nearest = suggest_nearest(type, types, TYPE_COUNT);
     return form_refuse(ops->form, form_place_of_value(ops->form, "type"), failure,
@@ -45,13 +63,10 @@ static enum fail read_function(struct jepsen_ops *ops, const json_t *form, struc
     if (!name)
         return form_refuse(ops->form, form_place_of_value(ops->form, "f"), failure,
                            "an operation wants ':f', such as acquire, release or renew");
-    for (int i = 0; i < FUNCTIONS; i++) {
+    if (jepsen_function_find(name, &op->op))
+        return FAIL_NONE;
+    for (int i = 0; i < FUNCTIONS; i++)
         names[i] = functions[i].name;
-        if (!strcmp(name, names[i])) {
-            op->op = functions[i].op;
-            return FAIL_NONE;
-        }
-    }
     const char *nearest = suggest_nearest(name, names, FUNCTIONS);
     return form_refuse(ops->form, form_place_of_value(ops->form, "f"), failure,
                        "a lock has no ':f' '%.40s'%s", name,
@@ -90,7 +105,7 @@ static enum fail check_names(struct jepsen_ops *ops, const json_t *map, const ch
 }
 
 /* 7 and "7" are two keys, which we would write alike: a history has one kind of them. */
-static enum fail note_kind(struct jepsen_ops *ops, enum key_kind kind, const char *key,
+enum fail jepsen_note_kind(struct jepsen_ops *ops, enum key_kind kind, const char *key,
                            struct failure *failure)
 {
     const unsigned both = 1u << KEY_NUMBER | 1u << KEY_NUMBER_AS_TEXT;
@@ -121,7 +136,7 @@ static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key
         return FAIL_NONE;
     if (json_is_integer(value)) {
         snprintf(key, JEPSEN_KEY_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        return note_kind(ops, KEY_NUMBER, key, failure);
+        return jepsen_note_kind(ops, KEY_NUMBER, key, failure);
     }
     if (!json_is_string(value))
         return form_refuse(ops->form, form_place_of_value(ops->form, "value"), failure,
@@ -135,12 +150,12 @@ static enum fail read_key(struct jepsen_ops *ops, const json_t *value, char *key
     snprintf(key, JEPSEN_KEY_BYTES, "%s", json_string_value(value));
     const char *digits = key + (*key == '-');
     const bool is_digits = *digits && strspn(digits, "0123456789") == strlen(digits);
-    return note_kind(ops, is_digits ? KEY_NUMBER_AS_TEXT : KEY_TEXT, key, failure);
+    return jepsen_note_kind(ops, is_digits ? KEY_NUMBER_AS_TEXT : KEY_TEXT, key, failure);
 }
 
 /* What is said of no lock by name would be taken for one of its own, beside those that have names.
  */
-static enum fail check_key(struct jepsen_ops *ops, const char *key, struct failure *failure)
+enum fail jepsen_note_key(struct jepsen_ops *ops, const char *key, struct failure *failure)
 {
     const bool names_a_lock = *key != '\0';
     const bool is_mixed = ops->count > 1 && names_a_lock != ops->names_a_lock;
@@ -173,7 +188,7 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
             return failure->code;
         value = json_object_get(value, "fence");
     }
-    if (check_key(ops, op->key, failure))
+    if (jepsen_note_key(ops, op->key, failure))
         return failure->code;
     op->has_fence = json_is_integer(value);
     op->has_other_value = value && !op->has_fence && !json_is_null(value);
@@ -184,7 +199,7 @@ static enum fail read_value(struct jepsen_ops *ops, const json_t *value, struct 
 }
 
 /* Microseconds, from a number of the history's unit; of none, a microsecond an operation. */
-static enum fail check_time(struct jepsen_ops *ops, const json_t *time, struct failure *failure)
+static enum fail check_time(struct jepsen_ops *ops, const int64_t *time, struct failure *failure)
 {
     const char *unit = time_unit_name(ops->unit);
     if (!time && ops->wants_time)
@@ -197,28 +212,22 @@ static enum fail check_time(struct jepsen_ops *ops, const json_t *time, struct f
     ops->has_time = time != NULL;
     if (!time)
         return FAIL_NONE;
-    if (!json_is_integer(time))
+    if (*time < 0)
         return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
-                           "':time' wants a whole number (%s; see --time-unit)", unit);
-    if (json_integer_value(time) < 0)
+                           "':time' is %" PRId64 " %s: it counts from 0", *time, unit);
+    if (*time / 1000 > HISTORY_LONGEST_US / time_unit_ns(ops->unit))
         return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
-                           "':time' is %" JSON_INTEGER_FORMAT " %s: it counts from 0",
-                           json_integer_value(time), unit);
-    if (json_integer_value(time) / 1000 > HISTORY_LONGEST_US / time_unit_ns(ops->unit))
-        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
-                           "':time' is %" JSON_INTEGER_FORMAT " %s; it goes to %" PRId64 " us",
-                           json_integer_value(time), unit, (int64_t)HISTORY_LONGEST_US);
+                           "':time' is %" PRId64 " %s; it goes to %" PRId64 " us", *time, unit,
+                           (int64_t)HISTORY_LONGEST_US);
     return FAIL_NONE;
 }
 
-static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+enum fail jepsen_note_time(struct jepsen_ops *ops, const int64_t *time, struct jepsen_op *op,
                            struct failure *failure)
 {
-    const json_t *time = json_object_get(form, "time");
     if (check_time(ops, time, failure))
         return failure->code;
-    const int64_t time_ns =
-        time ? json_integer_value(time) * time_unit_ns(ops->unit) : ops->count * 1000;
+    const int64_t time_ns = time ? *time * time_unit_ns(ops->unit) : ops->count * 1000;
     op->time_us = time_ns / 1000;
     if (time_ns < ops->last_ns)
         return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
@@ -231,18 +240,29 @@ static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct je
     return FAIL_NONE;
 }
 
+static enum fail read_time(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
+                           struct failure *failure)
+{
+    const json_t *value = json_object_get(form, "time");
+    const int64_t time = json_integer_value(value);
+    if (value && !json_is_integer(value))
+        return form_refuse(ops->form, form_place_of_value(ops->form, "time"), failure,
+                           "':time' wants a whole number (%s; see --time-unit)",
+                           time_unit_name(ops->unit));
+    return jepsen_note_time(ops, value ? &time : NULL, op, failure);
+}
+
 enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jepsen_op *op,
                          struct failure *failure)
 {
-    static const char *const names[] = {"process", "type", "f", "time", "value", "error", "index"};
     const json_t *process = json_object_get(form, "process");
     *op = (struct jepsen_op){.is_nemesis = json_is_string(process)};
     if (!json_is_object(form))
         return form_refuse(ops->form, ops->form->began, failure, "an operation is a map");
     if (op->is_nemesis)
         return FAIL_NONE;
-    if (check_names(ops, form, NULL, "an operation has no field", names,
-                    sizeof names / sizeof *names, failure))
+    if (check_names(ops, form, NULL, "an operation has no field", jepsen_fields, JEPSEN_COUNT,
+                    failure))
         return failure->code;
     if (!json_is_integer(process) || json_integer_value(process) < 0)
         return form_refuse(ops->form, form_place_of_value(ops->form, "process"), failure,
@@ -255,6 +275,27 @@ enum fail jepsen_op_read(struct jepsen_ops *ops, const json_t *form, struct jeps
     const char *error = json_string_value(json_object_get(form, "error"));
     op->was_not_done = op->type == TYPE_FAIL && error && strcmp(error, "unsupported") == 0;
     return read_value(ops, json_object_get(form, "value"), op, failure);
+}
+
+enum fail jepsen_op_next(struct jepsen_ops *ops, struct jepsen_op *op, bool *is_end,
+                         struct failure *failure)
+{
+    const char *text = form_ahead(ops->form);
+    size_t size;
+    json_t *form;
+    *is_end = false;
+    if (text && jepsen_plain_read(ops, text, op, &size)) {
+        form_take_plain(ops->form, size);
+        return FAIL_NONE;
+    }
+    if (form_next(ops->form, &form, failure))
+        return failure->code;
+    *is_end = !form;
+    if (!form)
+        return FAIL_NONE;
+    enum fail fail = jepsen_op_read(ops, form, op, failure);
+    json_decref(form);
+    return fail;
 }
 
 /* Less than a microsecond an operation no network takes, and a history that is over within a lease

@@ -1,6 +1,7 @@
 /* bench_answers.c - what the black-box engine takes for a million operations of 64 clients at one
  * lock, and what all of `picklock check` takes for them: valid, with a violation at 98 %, with 1 %
- * without an answer, and with both. Not a test: it prints figures. What is judged wrongly fails it.
+ * without an answer, and with both; and the same as a Jepsen test's EDN. Not a test: it prints
+ * figures. What is judged wrongly fails it.
  *
  *     make build/test/bench_answers && build/test/bench_answers [FOLDER] */
 #include "base/memory.h"
@@ -8,6 +9,7 @@
 #include "checks/answers.h"
 #include "checks/checks.h"
 #include "history/history.h"
+#include "history/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,27 +149,62 @@ static enum fail write_down(const struct bench_lock *bench, const struct history
     return history_writer_close(writer, failure);
 }
 
-/* Reads and judges, as `picklock check` does; contradictions are those of truthful. */
-static enum fail by_checks(const char *path, double *seconds, struct failure *failure)
+/* A process that is not answered is over, and the next one of its worker takes its place. */
+static enum fail write_edn(const struct bench_lock *bench, const char *path,
+                           struct failure *failure)
 {
-    struct history_reader *reader;
+    static const char *const types[] = {"fail", "ok", "info"};
+    int64_t processes[CLIENTS];
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return failure_set(failure, FAIL_INPUT, "%s: cannot be written", path);
+    for (int i = 0; i < CLIENTS; i++)
+        processes[i] = i;
+    for (int i = 0; i < EVENTS; i++) {
+        const struct event *event = &bench->events[i];
+        const enum outcome outcome = result_outcome(event->result);
+        const char *type = event->kind == EVENT_CALL ? "invoke"
+                                                     : types[outcome == OUTCOME_OK     ? 1
+                                                             : outcome == OUTCOME_INFO ? 2
+                                                                                       : 0];
+        fprintf(file, "{:type :%s, :f :%s, :value nil, :time %lld, :process %lld, :index %d}\n",
+                type, operation_name(event->op), (long long)event->time_us * 1000,
+                (long long)processes[event->client], i);
+        if (event->kind == EVENT_RETURN && outcome == OUTCOME_INFO)
+            processes[event->client] += CLIENTS;
+    }
+    return fclose(file) ? failure_set(failure, FAIL_INPUT, "%s: cannot be written", path)
+                        : FAIL_NONE;
+}
+
+/* Reads and judges, as `picklock check` does; contradictions are those of truthful. */
+static enum fail by_checks(const char *path, enum source_format format, double *seconds,
+                           struct failure *failure)
+{
+    const struct source_options options = {.format = format,
+                                           .jepsen = {.model = MODEL_LEASE,
+                                                      .lease_us = LEASE_US,
+                                                      .concurrency = CLIENTS,
+                                                      .reads_misses = true,
+                                                      .is_judged = true}};
+    struct history_source *reader;
     struct history_head head;
     struct event event;
     bool is_end = false;
     int64_t began_us = used_us(), last_us = 0;
-    enum fail fail = history_reader_new(&reader, path, &head, failure);
+    enum fail fail = history_source_new(&reader, path, &options, &head, failure);
     if (fail)
         return fail;
     struct checks *checks = checks_new(&head);
     struct finding *findings = memory_new(PROPERTY_COUNT, sizeof *findings);
-    while (!(fail = history_reader_next(reader, &event, &is_end, failure)) && !is_end) {
+    while (!(fail = history_source_next(reader, &event, &is_end, failure)) && !is_end) {
         checks_event(checks, &event);
         last_us = event.time_us;
     }
     if (!fail)
         checks_finish(checks, last_us, findings, NULL);
     checks_free(checks);
-    history_reader_free(reader);
+    history_source_free(reader);
     free(findings);
     *seconds = seconds_since(began_us);
     return fail;
@@ -188,7 +225,7 @@ static int bench_one(const char *name, bool is_violated, bool has_unanswered, co
                                 .has_promises = true,
                                 .promises = PROMISE_EXPIRY | PROMISE_TOKEN};
     struct failure failure = {0};
-    double engine_s, checks_s = 0;
+    double engine_s, checks_s = 0, edn_s = 0;
     bench->random.seed = 1;
     bench->owner = -1;
     bench->has_unanswered = has_unanswered;
@@ -200,10 +237,13 @@ static int bench_one(const char *name, bool is_violated, bool has_unanswered, co
     if (is_violated)
         violate(bench, EVENTS / 100 * 98);
     int64_t contradictions = by_engine(bench, &engine_s);
-    if (write_down(bench, &head, path, &failure) || by_checks(path, &checks_s, &failure))
+    if (write_down(bench, &head, path, &failure) ||
+        by_checks(path, SOURCE_OURS, &checks_s, &failure) || write_edn(bench, path, &failure) ||
+        by_checks(path, SOURCE_JEPSEN_EDN, &edn_s, &failure))
         fprintf(stderr, "bench_answers: %s\n", failure.text);
-    printf("answers  %-30s 1 M operations, CPU: engine %.2f s, check with reading %.2f s\n", name,
-           engine_s, checks_s);
+    printf("answers  %-24s 1 M operations, CPU: engine %.2f s, check with reading %.2f s, of EDN "
+           "%.2f s\n",
+           name, engine_s, checks_s, edn_s);
     free(bench->events);
     free(bench);
     free(names);
