@@ -49,6 +49,7 @@ enum cause ending_cause(const struct ledger *ledger, const struct grant *grant)
         return CAUSE_SHORT_TTL;
     case ENDING_RESTART:
     case ENDING_RESTART_OLD:
+    case ENDING_BACK:
     case ENDING_FLUSHED:
     case ENDING_FAILOVER:
     case ENDING_EVICTED:
@@ -125,8 +126,7 @@ enum cause left_cause(const struct ledger *ledger, const struct grant *grant)
     if (!left->is_left || (left->has_come_late && grant->is_restored))
         return grant->is_restored ? CAUSE_LOST_GRANT : CAUSE_LEFTOVER;
     if (left->has_come_late || left->result == RESULT_UNSUPPORTED ||
-        (left->op == OP_RELEASE ? grant->is_entered
-                                : ledger_is_left_late(ledger, grant, left->since_us)))
+        (left->op == OP_RELEASE ? grant->is_entered : left->had_to_refuse))
         return CAUSE_LEFTOVER;
     if (!is_open)
         return CAUSE_UNTRUE_ANSWER;
@@ -150,6 +150,20 @@ static bool made_room(const struct grant *earlier, const struct grant *later)
            earlier->ended_index <= later->index;
 }
 
+/* Of an earlier try of its acquire, which got the lock there once more, or gave that back: it is
+ * not what its client holds by. */
+static bool is_earlier_try(const struct ledger *ledger, const struct grant *grant, int server)
+{
+    if (grant->index == NO_INDEX || grant->client == NOBODY || grant->ending == ENDING_NONE)
+        return false;
+    const struct ledger_client *who = &ledger->clients[grant->client];
+    const struct grant *last = &ledger->locks[who->lock].keys[server].grant;
+    const bool is_again = who->attempt == grant->attempt && last->client == grant->client &&
+                          last->attempt == grant->attempt && last->index > grant->ended_index &&
+                          last->index <= who->owned_index;
+    return is_again || ledger_is_given_back(ledger, grant);
+}
+
 /* Of a server that granted the lock to both: the earlier grant, if that had ended and so made room
  * for the later one, which is *next's. NULL: it is no such server. */
 static const struct grant *end_at(const struct ledger *ledger, const struct pair *pair, int server,
@@ -158,7 +172,7 @@ static const struct grant *end_at(const struct ledger *ledger, const struct pair
     for (int i = 0; i < GRANTS_EACH * GRANTS_EACH; i++) {
         const struct grant *first = grant_of(ledger, pair->first, server, i % GRANTS_EACH);
         const struct grant *second = grant_of(ledger, pair->second, server, i / GRANTS_EACH);
-        if (ledger_is_given_back(ledger, first) || ledger_is_given_back(ledger, second))
+        if (is_earlier_try(ledger, first, server) || is_earlier_try(ledger, second, server))
             continue;
         bool is_in_order = made_room(first, second);
         if (!is_in_order && !made_room(second, first))

@@ -107,6 +107,12 @@ static void explain_end(const struct ledger *ledger, const struct grant *grant,
         finding_say(finding, "%s itself had given its key less than a lease: it expired at %s.",
                     owner, MS(grant->ended_us));
         return;
+    case ENDING_BACK:
+        finding_say(finding,
+                    "A replica or a snapshot without its last renewal took the place of %s's key: "
+                    "it was gone at %s.",
+                    owner, MS(grant->ended_us));
+        return;
     case ENDING_CLOCK:
         finding_say(finding, "The server's clock was stepped: %s's lock expired at %s, %s early.",
                     owner, MS(grant->ended_us), MS(grant->until_us - grant->ended_us));

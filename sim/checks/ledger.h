@@ -36,6 +36,7 @@ enum ending {
     ENDING_CUT,     /* expired early because another client had changed its expiry */
     ENDING_SHORT,   /* expired early because its own client had given it less than a lease */
     ENDING_CLOCK,   /* expired early because the server's clock was stepped */
+    ENDING_BACK,    /* expired early because a replica, or a snapshot, had forgotten its renewal */
     ENDING_DELETED, /* by a command */
     ENDING_TAKEN,   /* overwritten by another attempt's value */
     ENDING_RESTART, /* the server forgot it */
@@ -83,6 +84,7 @@ struct left {
     enum result result;
     int64_t since_us;
     bool has_come_late;   /* after the return: what was told was true then */
+    bool had_to_refuse;   /* its acquire, whose own lease was over */
     bool was_smooth;      /* nothing had befallen that attempt by then; and if it was cancelled,
                              nothing has since */
     int64_t cancelled_us; /* when it was; NEVER_US: it was not */
@@ -101,7 +103,6 @@ struct grant {
     bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
     struct change touch; /* the last one who did */
     bool is_entered;     /* a late acquire of its client's found it, and did something with it */
-    bool is_left_once;   /* a copy had entered it, and its acquire has given it back once since */
     int entries;         /* acquires that did, and were told "granted", more than releases since */
     bool is_behind;      /* its client had been told "granted": of a late request, or a copy */
     bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
@@ -124,6 +125,7 @@ struct ledger_key {
     int64_t expire_us;     /* not before that, the server's clock included; NEVER_US: no expiry */
     int64_t latest_us;     /* gone (or a dead stamp) after that for sure */
     bool is_clock_shifted; /* by a step of the server's clock */
+    bool is_set_back;      /* a replica, or a snapshot, has an older expiry of the same lock */
     int64_t shifted_us;    /* how much longer it lives for it */
     int64_t stepped_us;    /* is_clock_shifted: when that was, the last time */
     struct grant grant;    /* the last one, alive or ended */
@@ -362,9 +364,10 @@ static inline bool ledger_is_copied(const struct ledger_client *client, int atte
            client->repeated.servers >> server & 1;
 }
 
-/* Has its acquire, answered when the lease that it had asked for was over, given it back once, as
- * far as it knew of it? What is left is what a copy has entered. */
-bool ledger_is_left_late(const struct ledger *ledger, const struct grant *grant, int64_t told_us);
+/* Was the own lease that it had by that grant of its last attempt over when it was answered? Then
+ * it must refuse, whatever it has. Where nobody saw when its request left, it may have left at its
+ * call. */
+bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, int64_t told_us);
 
 /* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
  * and not what its client holds by. */

@@ -148,13 +148,19 @@ static void restore(struct ledger *ledger, const struct event *event, int lock,
     const struct ledger_key *kept = &copy->keys[event->server];
     struct ledger_key *key = &ledger->locks[lock].keys[event->server];
     bool is_same = kept->is_present && key->is_present && kept->grant.index == key->grant.index;
-    if (!is_same)
+    const bool is_gone =
+        !kept->is_present || (kept->expire_us != NEVER_US && event->time_us > kept->latest_us);
+    if (is_same && is_gone)
+        forget(ledger, event, lock, ENDING_BACK);
+    else if (!is_same)
         forget(ledger, event, lock, is_replica ? ENDING_FAILOVER : ENDING_RESTART_OLD);
-    if (!kept->is_present || (kept->expire_us != NEVER_US && event->time_us > kept->latest_us))
+    if (is_gone)
         return;
+    const bool is_set_back = is_same && kept->expire_us < key->expire_us;
     struct grant grant = is_same ? key->grant : kept->grant;
     *key = *kept;
     key->grant = grant;
+    key->is_set_back |= is_set_back;
     if (is_same || grant.client == NOBODY)
         return;
     key->grant.is_restored = true;

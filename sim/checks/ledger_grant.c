@@ -47,6 +47,8 @@ static enum ending early_ending(const struct ledger_key *key, int64_t time_us)
 {
     int64_t unshifted_us = key->expire_us - key->shifted_us;
     bool was_short = unshifted_us < key->grant.until_us && time_us >= unshifted_us;
+    if (key->is_set_back)
+        return ENDING_BACK;
     if (key->is_clock_shifted && !was_short)
         return ENDING_CLOCK;
     return key->grant.is_touched ? ENDING_CUT : ENDING_SHORT;
@@ -155,7 +157,7 @@ void ledger_set_expiry(struct context *context)
 {
     struct ledger_key *key = context->key;
     const struct event *event = context->event;
-    key->is_clock_shifted = false;
+    key->is_clock_shifted = key->is_set_back = false;
     key->shifted_us = 0;
     key->expire_us = key->latest_us = NEVER_US;
     if (!context->effect.has_ttl)
@@ -195,7 +197,12 @@ static void own_one_more(struct ledger *ledger, const struct event *event,
         return;
     client->lease_us = key->grant.lease_us;
     client->owned++;
-    if (client->owned == ledger->quorum && client->owned_index == NO_INDEX) {
+    /* What it had lost before it was answered, and got again, it got the second time; but for what
+     * it wrote over itself, and what a copy of its request got. */
+    const bool is_again = client->is_acquiring && client->disowned_index != NO_INDEX &&
+                          client->disowned_index != event->index && !key->grant.is_copied &&
+                          client->grants[event->server].index != NO_INDEX;
+    if (client->owned == ledger->quorum && (client->owned_index == NO_INDEX || is_again)) {
         client->owned_index = event->index;
         client->owned_us = event->time_us;
     }

@@ -460,8 +460,6 @@ static void entered(const struct context *context)
         grant->ending != ENDING_NONE || grant->client != event->client || !is_it)
         return;
     if (grant->attempt == event->attempt) {
-        grant->is_left_once |= grant->is_entered && client->is_acquiring &&
-                               context->effect.did == DID_READ && event->reply.kind != REPLY_VALUE;
         grant->is_entered |= is_repeated(context, grant);
     } else if (client->attempt == event->attempt) {
         client->entered |= 1u << event->server;

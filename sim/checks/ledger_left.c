@@ -36,10 +36,14 @@ void ledger_note_asked(struct ledger_client *client, const struct event *event)
         client->asked_anew |= client->refused & 1u << event->server;
 }
 
-bool ledger_is_left_late(const struct ledger *ledger, const struct grant *grant, int64_t told_us)
+bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, int64_t told_us)
 {
-    return grant->is_left_once && grant->asked_us != NEVER_US && grant->lease_us != NEVER_US &&
-           told_us + ledger->error_us >= ledger_lease_end_us(grant->asked_us, grant->lease_us);
+    const bool is_seen = !ledger->scheme && grant->asked_us != NEVER_US;
+    return ledger->has_lease && grant->lease_us != NEVER_US &&
+           told_us + ledger->error_us >=
+               ledger_lease_end_us(is_seen ? grant->asked_us
+                                           : ledger->clients[grant->client].call_us,
+                                   grant->lease_us);
 }
 
 /* It has entered the lock more often than it has released it. A release without an answer may be
@@ -64,6 +68,8 @@ void ledger_leave(struct ledger *ledger, const struct event *event)
         grant->left =
             (struct left){.is_left = true,
                           .has_come_late = ledger_came_behind(client, event->op, s, grant),
+                          .had_to_refuse = event->op == OP_ACQUIRE && !ledger->scheme &&
+                                           ledger_must_refuse(ledger, grant, event->time_us),
                           .op = event->op,
                           .result = event->result,
                           .since_us = event->time_us,

@@ -39,6 +39,11 @@ void ledger_judge_swap(struct ledger *ledger, const struct event *event);
 /* The same: what an attempt before had is this one's since it gave it a lease anew; or was entered
  * once more. */
 void ledger_judge_again(struct ledger *ledger, const struct event *event);
+
+/* --- ledger_lease.c --- */
+
+/* A client is told that it has the lock: when its own lease ends, and whether it has by then. */
+void ledger_note_lease(const struct ledger *ledger, const struct event *event);
 /* A key ends: so does what an acquire that is not answered yet has made of it. */
 void ledger_end_again(struct ledger *ledger, int lock, int server);
 void ledger_fault(struct ledger *ledger, const struct event *event);

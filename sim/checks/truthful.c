@@ -111,21 +111,10 @@ static bool is_own(const struct ledger *ledger, const struct event *event, int s
     const bool is_there =
         grant->index != NO_INDEX && grant->ending == ENDING_NONE &&
         (key->grant.index != grant->index || !ledger_may_be_gone(ledger, key, event->time_us));
-    return (is_there || has_removed(client, event, server)) && !is_lost &&
-           !is_over(ledger, event, grant) &&
-           !(event->op == OP_ACQUIRE && ledger_is_left_late(ledger, grant, event->time_us));
-}
-
-/* When its own lease is over it must refuse, whatever it had: refused by what it had itself, too.
- * Where nobody saw when its request left, it may have left at its call. */
-static bool must_refuse(const struct ledger *ledger, const struct event *event, int server)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    const struct grant *grant = ledger_grant(ledger, event->client, server);
-    const bool is_told = !ledger->scheme && grant->asked_us != NEVER_US;
-    return ledger->has_lease && grant->lease_us != NEVER_US &&
-           event->time_us + ledger->error_us >=
-               ledger_lease_end_us(is_told ? grant->asked_us : client->call_us, grant->lease_us);
+    const bool is_past = event->op == OP_ACQUIRE && !ledger->scheme
+                             ? ledger_must_refuse(ledger, grant, event->time_us)
+                             : is_over(ledger, event, grant);
+    return (is_there || has_removed(client, event, server)) && !is_lost && !is_past;
 }
 
 static struct untruth judge(const struct ledger *ledger, const struct event *event)
@@ -139,12 +128,13 @@ static struct untruth judge(const struct ledger *ledger, const struct event *eve
         const struct grant *behind = &client->own_keys[s];
         bool refused_itself = event->op == OP_ACQUIRE && client->refused_itself >> s & 1;
         const bool refused_behind = refused_itself && behind->index != NO_INDEX;
-        refused_itself &= !refused_behind && !must_refuse(ledger, event, s);
+        const struct grant *own = ledger_grant(ledger, event->client, s);
+        refused_itself &= !refused_behind && !ledger_must_refuse(ledger, own, event->time_us);
         if (refused_behind) {
             add_leftover(ledger, &untruth, behind);
         } else if (is_own(ledger, event, s, grant) || refused_itself) {
             untruth.mine++;
-            untruth.shown = grant;
+            untruth.shown = refused_itself ? own : grant;
             was_refused_itself |= refused_itself;
             kept += !refused_itself;
         }

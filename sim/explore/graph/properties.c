@@ -2,6 +2,7 @@
 #include "explore/graph/properties.h"
 
 #include "base/bits.h"
+#include "explore/model/subject.h"
 
 static unsigned bit(enum property property)
 {
@@ -55,11 +56,16 @@ bool properties_is_owner(struct state_space *space, const uint32_t *words, int c
     return count_kept(space, words, client) >= config_quorum(&space->config);
 }
 
-/* Servers that refused it because of a key of its own attempt. When its own lease is over it must
- * refuse, whatever they said. */
+/* When its own lease is over it must refuse, whatever it has, and whatever servers said. */
+static bool must_refuse(const struct client_facts *facts, unsigned did)
+{
+    return did & DID_REFUSE && facts->call_left <= LEASE_OVER;
+}
+
+/* Servers that refused it because of a key of its own attempt. */
 static unsigned refused_itself(const struct client_facts *facts)
 {
-    return facts->call_left > LEASE_OVER ? facts->refused_itself : 0;
+    return must_refuse(facts, DID_REFUSE) ? 0 : facts->refused_itself;
 }
 
 /* Servers that said "taken" because of the client's own key, or "not yours" of a lock that it had
@@ -72,9 +78,14 @@ static unsigned said_untrue(struct state_space *space, const uint32_t *words, in
 }
 
 /* Servers that keep its lock, and had not answered before they gave it. */
-static unsigned kept_all_along(struct state_space *space, const uint32_t *words, int client)
+static unsigned kept_all_along(struct state_space *space, const uint32_t *words, int client,
+                               unsigned did)
 {
-    unsigned overtaken = space_client(space, words[client])->overtaken, kept = 0;
+    const struct client_facts *facts = space_client(space, words[client]);
+    unsigned overtaken = facts->overtaken, kept = 0;
+    /* A scheme of ours gives back what it must refuse. */
+    if (must_refuse(facts, did) && space->config.subject != &subject_in_c)
+        return 0;
     for (int s = 0; s < space->config.servers; s++)
         if (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
             ghost_counts(&space->config, ghost_at(space, words, s)))
@@ -89,7 +100,7 @@ static unsigned properties_of_answer(struct state_space *space, const uint32_t *
     const struct client_facts *facts = space_client(space, words[client]);
     const int majority = config_quorum(&space->config);
     unsigned said = said_untrue(space, words, client, did);
-    unsigned kept = kept_all_along(space, words, client);
+    unsigned kept = kept_all_along(space, words, client, did);
     if (bits_count(said | kept) < majority)
         return 0;
     bool is_leftover = did & DID_REFUSE && !refused_itself(facts) && bits_count(kept) < majority;
@@ -167,7 +178,7 @@ unsigned properties_of_return(struct state_space *space, const uint32_t *words, 
     /* What was granted behind the answer nobody could have told it of. Of a quorum a minority may
      * always be left: there every orphan counts alike. */
     bool is_told = config_quorum(config) > 1 || (did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) &&
-                                                 kept_all_along(space, words, client));
+                                                 kept_all_along(space, words, client, did));
     if (is_any_kept && config->scheme->promises_token)
         violated |= bit(PROPERTY_NO_ORPHAN) | (is_told ? 0 : ORPHAN_BY_LEFTOVER);
     if (did & (DID_REFUSE | DID_NOT_MINE) &&

@@ -224,6 +224,11 @@ static unsigned ghost_overwrite(const struct sender *sender, const struct packed
     if (is_lock && message->flags & MESSAGE_CURRENT &&
         sender->client_state->phase == PHASE_ACQUIRING)
         sender->client_state->overtaken |= (uint8_t)(1u << message->server);
+    /* It had been refused, has asked once more, and got it. As ledger_note_asked() of checks/. */
+    if (before->type == MODEL_ABSENT && message->flags & MESSAGE_CURRENT &&
+        sender->client_state->phase == PHASE_ACQUIRING &&
+        !(sender->client_state->flags & CLIENT_STRUCK))
+        sender->client_state->overtaken &= (uint8_t) ~(1u << message->server);
     return ghost_write(sender, message, after) | (is_lock ? FOREIGN_TOUCH : 0);
 }
 
