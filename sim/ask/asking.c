@@ -338,6 +338,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .has_waits = asking->worker.has_waits,
                                    .has_idle_reads = asking->worker.has_idle_reads,
                                    .untold = asking->worker.untold,
+                                   .draws_tokens = asking->worker.token_word > 0,
                                    .is_even_handed = asking->is_even_handed,
                                    .kept = asking->kept,
                                    .classes = asking->classes.keys.count,

@@ -53,7 +53,8 @@ struct asking_figures {
     uint64_t timed_ends; /* behind which a timer runs still, like those behind another one */
     uint64_t timed;      /* answers of the worker that are of one elapsed time */
     int far_key_ticks;   /* a key lived so many ticks, or more: it never expires; 0: none did */
-    int far_ticks; /* it had a timer of so many ticks, or more: not looked at; 0: it had none */
+    int far_ticks;     /* it had a timer of so many ticks, or more: not looked at; 0: it had none */
+    bool draws_tokens; /* each attempt a new one, or each client */
     bool is_even_handed; /* it was found to treat its servers alike: histories that differ in those
                             alone were asked for once */
     bool has_waits;      /* it waits for a timer within an operation */

@@ -282,7 +282,7 @@ static enum fail put_command(struct server_asker *asker, const struct server_que
     return fail;
 }
 
-static enum fail put_question(struct server_asker *asker, const struct server_question *question,
+enum fail server_put_question(struct server_asker *asker, const struct server_question *question,
                               struct server_told *told, struct failure *failure)
 {
     struct lock_key key = {.is_known = asker->knows_key};
@@ -311,12 +311,21 @@ enum fail server_ask(struct server_asker *asker, const struct server_question *q
         return FAIL_NONE;
     }
     asker->asked++;
-    if (put_question(asker, question, told, failure))
+    if (server_put_question(asker, question, told, failure) ||
+        token_pairs_ask(asker, question, told, failure))
         return failure->code; /* and it is none that was answered */
     const uint32_t number = intern_put(&asker->questions, question, sizeof *question);
     asker->answers = memory_resize(asker->answers, number + 1, sizeof *asker->answers);
     asker->answers[number] = *told;
     return FAIL_NONE;
+}
+
+bool server_told_is_same(const struct server_told *one, const struct server_told *two)
+{
+    return one->reply == two->reply && one->kept.value == two->kept.value &&
+           one->kept.form == two->kept.form && one->kept.left == two->kept.left &&
+           one->kept.scripts == two->kept.scripts && one->kept.beside == two->kept.beside &&
+           one->writes == two->writes;
 }
 
 enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct failure *failure)
@@ -325,13 +334,10 @@ enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct f
     struct server_told told;
     const struct server_told *before = &asker->answers[number];
     intern_get(&asker->questions, number, &question);
-    if (put_question(asker, &question, &told, failure))
+    if (server_put_question(asker, &question, &told, failure))
         return failure->code;
     asker->audited++;
-    if (told.reply == before->reply && told.kept.value == before->kept.value &&
-        told.kept.form == before->kept.form && told.kept.left == before->kept.left &&
-        told.kept.scripts == before->kept.scripts && told.kept.beside == before->kept.beside &&
-        told.writes == before->writes)
+    if (server_told_is_same(&told, before))
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,
                        "the server gave two answers to one question: what it does depends on more "

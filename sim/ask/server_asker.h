@@ -94,6 +94,18 @@ enum fail server_ask(struct server_asker *asker, const struct server_question *q
 /* Asks that question, which was asked, again. FAIL_UNKNOWN: the answer is another one. */
 enum fail server_ask_again(struct server_asker *asker, uint32_t number, struct failure *failure);
 
+/* --- private to the asker --- */
+/* Puts it to the server, asked before or not. */
+enum fail server_put_question(struct server_asker *asker, const struct server_question *question,
+                              struct server_told *told, struct failure *failure);
+bool server_told_is_same(const struct server_told *one, const struct server_told *two);
+
+/* --- token_pairs.c; private to the asker --- */
+/* Another's token is in the lock: does the server say and do the same with other tokens in the
+ * places of these two? FAIL_UNKNOWN: it does not. */
+enum fail token_pairs_ask(struct server_asker *asker, const struct server_question *question,
+                          const struct server_told *before, struct failure *failure);
+
 /* --- server_scripts.c; private to the asker --- */
 enum fail scripts_load(struct server_asker *asker, int script, struct failure *failure);
 /* What the request made known was learned. */

@@ -99,14 +99,15 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 " local histories, %" PRIu64 " questions to the server; %" PRIu64
                 " answers were asked for again, those of the worker in fresh "
                 "processes. Assumed: the worker is deterministic, and all clients are alike "
-                "(asked for each kind of answer); what it does "
+                "(asked for each kind of answer)%s; what it does "
                 "behind an attempt is what a new one does (asked %" PRIu64
                 " times, refusals in a row up to %d)%s; time goes in ticks, %d to a lease, and "
                 "what is so between them alone, "
                 "as "
                 "just before a lease ends, is not tried%s%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
-                figures->ends, figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
+                figures->draws_tokens ? "; no token is drawn twice by chance" : "", figures->ends,
+                figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
                 figures->is_even_handed
                     ? "; it treats its servers alike (asked with them in other places)"
                     : "",
