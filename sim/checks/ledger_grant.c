@@ -198,8 +198,9 @@ static void own_one_more(struct ledger *ledger, const struct event *event,
     client->lease_us = key->grant.lease_us;
     client->owned++;
     /* What it had lost before it was answered, and got again, it got the second time; but for what
-     * it wrote over itself, and what a copy of its request got. */
-    const bool is_again = client->is_acquiring && client->disowned_index != NO_INDEX &&
+     * it wrote over itself, and what a copy of its request got. A scheme of ours asks once. */
+    const bool is_again = !ledger->scheme && client->is_acquiring &&
+                          client->disowned_index != NO_INDEX &&
                           client->disowned_index != event->index && !key->grant.is_copied &&
                           client->grants[event->server].index != NO_INDEX;
     if (client->owned == ledger->quorum && (client->owned_index == NO_INDEX || is_again)) {
