@@ -85,8 +85,10 @@ static int64_t vote_index(const struct ledger *ledger, int client, int server)
     const int64_t told = ledger->clients[client].held_index;
     for (int i = 0; i < GRANTS_EACH; i++) {
         const struct grant *grant = grant_of(ledger, client, server, i);
+        const bool is_of_former_try =
+            grant->ending != ENDING_NONE && grant->ended_us <= ledger->clients[client].won_us;
         if (grant->index != NO_INDEX && (grant->index < told || grant->is_renewed) &&
-            !ledger_is_given_back(ledger, grant))
+            !ledger_is_given_back(ledger, grant) && !is_of_former_try)
             return grant->index;
     }
     return NO_INDEX;
@@ -255,16 +257,27 @@ const char *pair_excuse(const struct ledger *ledger, const struct pair *pair)
                          : NULL;
 }
 
+/* It has that key there. To a majority one counts that an earlier attempt of its left only where it
+ * is its lock all the same: who asks again for what it holds; what never ends; what an old request
+ * made during this call. */
+static bool is_kept(const struct ledger *ledger, int number, const struct ledger_key *key)
+{
+    const struct ledger_client *client = &ledger->clients[number];
+    const struct grant *grant = &key->grant;
+    if (grant->index == NO_INDEX || grant->client != number || grant->ending != ENDING_NONE)
+        return false;
+    return ledger->scheme || ledger->quorum == 1 || grant->attempt == client->attempt ||
+           grant->attempt <= client->reentered || key->expire_us == NEVER_US ||
+           grant->time_us >= client->call_us;
+}
+
 int pair_servers(const struct ledger *ledger, int client)
 {
     const int lock = ledger->clients[client].lock;
     int servers = 0;
-    for (int s = 0; s < ledger->head->servers; s++) {
-        const struct grant *grant = &ledger->locks[lock].keys[s].grant;
-        const bool is_kept =
-            grant->index != NO_INDEX && grant->client == client && grant->ending == ENDING_NONE;
-        servers += is_kept || vote_index(ledger, client, s) != NO_INDEX;
-    }
+    for (int s = 0; s < ledger->head->servers; s++)
+        servers += is_kept(ledger, client, &ledger->locks[lock].keys[s]) ||
+                   vote_index(ledger, client, s) != NO_INDEX;
     return servers;
 }
 

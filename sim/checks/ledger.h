@@ -174,6 +174,7 @@ struct ledger_client {
     unsigned
         refused_itself;  /* bit a server: it said "taken" to this attempt because of the client's
                             own key, of this attempt or one before, and of nobody's since */
+    int64_t won_us;      /* when the try left that won the lock, or not before; of a foreign lock */
     int64_t answered_us; /* not before that a server last executed a command of it on the key, other
                             than one that only deletes, or that finds no key and leaves none */
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */

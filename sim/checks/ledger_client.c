@@ -107,6 +107,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->call_us = event->time_us;
     client->call_index = event->index;
     client->answered_us = NEVER_US;
+    client->won_us = INT64_MIN;
     client->refused_itself = client->refused = client->refused_unknown = 0;
     client->lost = client->entered = client->asked_anew = 0;
     client->acquired = RESULT_NONE;

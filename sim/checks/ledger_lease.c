@@ -79,6 +79,8 @@ void ledger_note_lease(const struct ledger *ledger, const struct event *event)
     struct ledger_client *client = &ledger->clients[event->client];
     client->own_end_us = NEVER_US;
     client->is_late = client->may_be_late = false;
+    if (!ledger->scheme)
+        client->won_us = lease_starts_us(ledger, event->client);
     if (!ledger->has_lease)
         return;
     const int64_t lease_us = ledger_lease_us(ledger, event->client);

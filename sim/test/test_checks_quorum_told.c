@@ -134,6 +134,76 @@ static void granted_takes_a_majority(void **state)
     }
 }
 
+/* A's first round was not answered, and its keys run out, or are given back, or it asked none; B
+ * has two servers when A asks again, in the same call, and gets the third: no majority. Where B has
+ * left again, and A gets all, it is one. */
+static void keys_of_a_round_before_that_have_run_out_are_no_votes(void **state)
+{
+    (void)state;
+    enum { IS_NONE, HAS_RUN_OUT, IS_GIVEN_BACK, ROUNDS };
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        const int first = i % ROUNDS, got_from = i < ROUNDS ? 2 : 0;
+        struct story *story = of_quorum();
+        calls(story, A, OP_ACQUIRE);
+        sends_script(story, A, OP_ACQUIRE);
+        for (int s = 0; first != IS_NONE && s < SERVERS; s++)
+            runs_on(story, A, s, OP_ACQUIRE, created(A));
+        for (int s = 0; first == IS_GIVEN_BACK && s < SERVERS; s++)
+            runs_on(story, A, s, OP_ACQUIRE, deleted(A));
+        at(story, LEASE_MS + 20);
+        calls(story, B, OP_ACQUIRE);
+        for (int s = 0; s < 2; s++)
+            runs_on(story, B, s, OP_ACQUIRE, created(B));
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        calls(story, B, OP_RELEASE);
+        for (int s = 0; s < 2; s++)
+            runs_on(story, B, s, OP_RELEASE, deleted(B));
+        returns(story, B, OP_RELEASE, RESULT_RELEASED);
+        for (int s = 0; s < SERVERS; s++)
+            happens(story, (struct event){.kind = EVENT_SEND,
+                                          .client = A,
+                                          .server = s,
+                                          .op = OP_ACQUIRE,
+                                          .opaque = &script});
+        for (int s = got_from; s < SERVERS; s++)
+            runs_on(story, A, s, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        if (got_from > 0)
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        else
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
+/* Two servers keep A's key, since its release failed there; asked again, they refuse it, and the
+ * third grants it: no majority, unless A still held it. */
+static void keys_of_an_attempt_before_are_no_votes(void **state)
+{
+    (void)state;
+    for (int is_held = 0; is_held < 2; is_held++) {
+        struct story *story = of_quorum();
+        asks(story, A, SERVERS, A, RESULT_GRANTED);
+        if (!is_held) {
+            calls(story, A, OP_RELEASE);
+            runs_on(story, A, 2, OP_RELEASE, deleted(A));
+            returns(story, A, OP_RELEASE, RESULT_FAILED);
+        }
+        calls(story, A, OP_ACQUIRE);
+        for (int s = 0; s < SERVERS; s++)
+            runs_on(story, A, s, OP_ACQUIRE,
+                    s == 2 && !is_held ? created(A) : refused(EFFECT_SET, A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        if (is_held)
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        else
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        story_free(story);
+    }
+}
+
 /* A's first key has run out when B gets two servers, and A gets the third, and is told "granted".
  * Had A asked for both at once, its lease was over, and else it was no overrun: where nobody saw
  * when it asked, lease-exclusion is unknown. */
@@ -173,6 +243,8 @@ int main(void)
         cmocka_unit_test(who_was_refused_by_all_has_released_nothing),
         cmocka_unit_test(who_releases_twice_may_find_what_a_server_kept),
         cmocka_unit_test(granted_takes_a_majority),
+        cmocka_unit_test(keys_of_a_round_before_that_have_run_out_are_no_votes),
+        cmocka_unit_test(keys_of_an_attempt_before_are_no_votes),
         cmocka_unit_test(an_overrun_is_not_within_a_lease),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
