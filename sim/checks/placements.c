@@ -8,8 +8,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { FREE = 0, NEVER = 63, SLOT_BITS = 18, SLOTS = 1 << SLOT_BITS, STATES_MAX = SLOTS / 2 };
+enum { FREE = 0, NEVER = 63, SLOT_BITS = 12 }; /* at first: few histories need more */
 
 struct tried {
     enum operation op;
@@ -28,27 +29,47 @@ struct state {
                       since may be the last one, or not */
 };
 
+struct slot {
+    uint32_t round, state;
+};
+
 struct placements {
     const struct event *events;
     int count, lease, operations;
     enum placements_lock lock;
     struct tried tried[PLACEMENTS_OPERATIONS];
-    int waiting; /* states on the stack */
-    struct state stack[STATES_MAX];
-    int states;
+    /* The states that were reached, and those yet to be tried: each half as many as slots. */
+    uint32_t *states;
+    struct state *stack;
+    int states_count, waiting;
+    struct slot *slots; /* where each is: of the first of them, those of this round */
     uint32_t round;
-    struct {
-        uint32_t round, state;
-    } seen[SLOTS];
+    int slot_bits, room_bits; /* of this walk; of the largest so far */
 };
+
+static void make_room(struct placements *placements, int bits)
+{
+    const size_t before = placements->slots ? (size_t)1 << placements->room_bits : 0;
+    const size_t slots = (size_t)1 << bits;
+    placements->room_bits = bits;
+    placements->slots = memory_resize(placements->slots, slots, sizeof *placements->slots);
+    memset(placements->slots + before, 0, (slots - before) * sizeof *placements->slots);
+    placements->states = memory_resize(placements->states, slots / 2, sizeof *placements->states);
+    placements->stack = memory_resize(placements->stack, slots / 2, sizeof *placements->stack);
+}
 
 struct placements *placements_new(void)
 {
-    return memory_new(1, sizeof(struct placements));
+    struct placements *made = memory_new(1, sizeof *made);
+    make_room(made, SLOT_BITS);
+    return made;
 }
 
 void placements_free(struct placements *placements)
 {
+    free(placements->slots);
+    free(placements->states);
+    free(placements->stack);
     free(placements);
 }
 
@@ -150,23 +171,54 @@ static void list(struct placements *placements)
 
 /* --- the walk --- */
 
+/* No slot is taken any more: each has another round, or, where they begin again, none. */
+static void forget(struct placements *placements)
+{
+    placements->round++;
+    if (placements->round > 0)
+        return;
+    memset(placements->slots, 0, sizeof *placements->slots << placements->room_bits);
+    placements->round = 1;
+}
+
+/* Has that state not been reached before? */
+static bool is_new(struct placements *placements, uint32_t packed)
+{
+    const uint32_t last = ((uint32_t)1 << placements->slot_bits) - 1;
+    uint32_t at = packed * 2654435761u >> (32 - placements->slot_bits);
+    for (;; at = (at + 1) & last) {
+        struct slot *slot = &placements->slots[at];
+        if (slot->round != placements->round) {
+            *slot = (struct slot){.round = placements->round, .state = packed};
+            return true;
+        }
+        if (slot->state == packed)
+            return false;
+    }
+}
+
+/* Twice as many slots: all that were reached find new ones. */
+static void grow(struct placements *placements)
+{
+    placements->slot_bits++;
+    if (placements->slot_bits > placements->room_bits)
+        make_room(placements, placements->slot_bits);
+    forget(placements);
+    for (int i = 0; i < placements->states_count; i++)
+        (void)is_new(placements, placements->states[i]);
+}
+
 static void reach(struct placements *placements, struct state state)
 {
     uint32_t packed = (uint32_t)((state.passed * 32 + state.time) * 256 + state.executed);
     packed = ((packed * 16 + (uint32_t)state.owner) * 16 + (uint32_t)state.reentered) * 64 +
              (uint32_t)state.ends;
-    uint32_t slot = packed * 2654435761u >> (32 - SLOT_BITS);
-    for (;; slot = (slot + 1) % SLOTS) {
-        if (placements->seen[slot].round != placements->round)
-            break;
-        if (placements->seen[slot].state == packed)
-            return;
-    }
-    assert(placements->states < STATES_MAX);
-    placements->seen[slot].round = placements->round;
-    placements->seen[slot].state = packed;
-    placements->states++;
+    if (!is_new(placements, packed))
+        return;
+    placements->states[placements->states_count++] = packed;
     placements->stack[placements->waiting++] = state;
+    if (placements->states_count == 1 << (placements->slot_bits - 1))
+        grow(placements);
 }
 
 static int lease_end(const struct placements *placements, int time)
@@ -297,8 +349,9 @@ bool placements_exist(struct placements *placements, const struct event *events,
     placements->count = count;
     placements->lease = (int)lease;
     placements->lock = lock;
-    placements->round++;
-    placements->waiting = placements->states = 0;
+    forget(placements);
+    placements->waiting = placements->states_count = 0;
+    placements->slot_bits = SLOT_BITS;
     list(placements);
     reach(placements, (struct state){.owner = FREE});
     while (placements->waiting > 0) {
