@@ -108,7 +108,7 @@ struct grant {
     bool is_renewed;     /* so it was, and its client holds by it: it has renewed it, or it was
                             written over what it had */
     bool is_copied;      /* behind another one of its attempt there, by a message that came twice */
-    bool is_asked_anew;  /* its acquire had been refused there, and has asked for it since */
+    bool is_asked_anew;  /* a foreign acquire had been refused there, and has asked for it since */
     enum ending ending;
     int64_t ended_us, ended_index;
     struct change by; /* DELETED, TAKEN */

@@ -239,8 +239,8 @@ static void note_behind(const struct ledger *ledger, const struct event *event, 
     grant->is_copied = event->op == OP_ACQUIRE && client->attempt == event->attempt &&
                        client->lock == event->lock && before->index != NO_INDEX &&
                        ledger_is_copied(client, event->attempt, event->server);
-    grant->is_asked_anew =
-        client->attempt == event->attempt && client->asked_anew >> event->server & 1;
+    grant->is_asked_anew = !ledger->scheme && client->attempt == event->attempt &&
+                           client->asked_anew >> event->server & 1;
 }
 
 static int64_t asked_us(const struct ledger *ledger, const struct event *event)
