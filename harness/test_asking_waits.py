@@ -12,7 +12,7 @@ from workers import PYTHON
 def asked(picklock, tmp_path, worker, faults, *options):
     """The words of each cell, the schedules of the run, and what it printed."""
     ran = picklock("explore", "--worker", f"{PYTHON} sim/test/waiting_worker.py {worker}", "--clients", 2, "--rounds", 1, "--fault", faults,
-                   "--no-cache", "--out", tmp_path, *options, cwd=ROOT)
+                   "--out", tmp_path, *options, cwd=ROOT)
     assert ran.status in (0, 1), ran
     (folder,) = [path for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink()]
     cells = json.loads((folder / "results.json").read_text())["results"]
@@ -43,6 +43,13 @@ def test_who_waits_for_the_lock_tries_as_often_as_it_does(picklock, tmp_path, wo
     """A second is two ticks at most, and twenty tries."""
     found, _, out = asked(picklock, tmp_path, f"{worker} 0.05", "slow-work", "--wait", "1s")
     assert words in found["slow-work"], out
+
+
+def test_kept_answers_try_as_often(picklock, tmp_path, monkeypatch):
+    monkeypatch.setenv("PICKLOCK_CACHE", str(tmp_path / "cache"))
+    for kept in False, True:
+        found, _, out = asked(picklock, tmp_path / f"kept-{kept}", "breaks-at-last 0.05", "slow-work", "--wait", "1s")
+        assert "acquire-bug" in found["slow-work"] and ("kept from an earlier run" in out) == kept, out
 
 
 @pytest.mark.parametrize("worker, why", [

@@ -335,7 +335,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .timed = asking->worker.timed,
                                    .far_key_ticks = asking->server.has_far_keys ? LEFT_FAR : 0,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
-                                   .has_waits = asking->worker.has_waits,
+                                   .has_waits = worker_asker_has_waits(&asking->worker),
                                    .has_idle_reads = asking->worker.has_idle_reads,
                                    .untold = asking->worker.untold,
                                    .draws_tokens = asking->worker.token_word > 0,

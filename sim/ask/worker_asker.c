@@ -299,6 +299,16 @@ static void remember(struct worker_asker *asker, const struct history_edge *edge
     asker->seat.at = told->node;
 }
 
+bool worker_asker_has_waits(const struct worker_asker *asker)
+{
+    for (uint32_t i = 0; i < asker->questions.count; i++) {
+        const struct remembered_step *told = &asker->answers[i];
+        if (told->is_asked && !told->waits && told->timer_us != TIME_NEVER)
+            return true;
+    }
+    return false;
+}
+
 static bool has_moment(const struct worker_asker *asker, uint32_t node)
 {
     return node != NODE_ROOT && asker->answers[node - 1].has_moment;
@@ -356,7 +366,6 @@ enum fail history_ask(struct worker_asker *asker, const struct history_edge *edg
     told->has_moment = told->counts || has_moment(asker, edge->from);
     told->has_wall |= has_wall(asker, edge->from);
     asker->asked++;
-    asker->has_waits |= told->is_asked && !told->waits && told->timer_us != TIME_NEVER;
     asker->timed += is_timed;
     remember(asker, is_timed ? &timed : &any, told);
     if (told->counts)

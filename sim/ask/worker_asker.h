@@ -128,7 +128,6 @@ struct worker_asker {
     int64_t tick_of_wait_us;
     int64_t tick_us, far_us; /* a timer of so long, and more, is not looked at: */
     bool has_far_timers;     /* there was one */
-    bool has_waits;          /* it waits for a timer within an operation */
     bool has_two_answers;    /* to one question */
     int servers;
     bool has_idle_reads; /* of the monotonic clock, by its runtime: those that are told count */
@@ -159,6 +158,9 @@ void worker_asker_close(struct worker_asker *asker);
 enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure);
 /* An attempt that finds no lock: what it writes stands at the servers, and it is not yet reset. */
 enum fail worker_asker_attempt(struct worker_asker *asker, struct failure *failure);
+
+/* Does it wait for a timer within an operation, by its answers, kept ones too? */
+bool worker_asker_has_waits(const struct worker_asker *asker);
 
 /* Asks, or remembers; elapsed: ticks. FAIL_UNKNOWN: what it did cannot be kept, or it did something
  * else than before. */
