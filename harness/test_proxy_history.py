@@ -5,6 +5,7 @@ import json
 import re
 import resource
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -22,13 +23,13 @@ def upstream():
 
 
 @contextlib.contextmanager
-def recorded(upstream, tmp_path, rules="", ends=signal.SIGTERM, **more):
+def recorded(upstream, tmp_path, rules="", ends=signal.SIGTERM, words=(), **more):
     """A proxy that writes a history; yields how to connect. What it came to is .status, .words, .events."""
     (tmp_path / "rules").write_text(rules)
     with redis.Redis(port=upstream) as ask:
         ask.flushall()
     process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", "--rules", tmp_path / "rules", "--key",
-                                "lock:*", "--history", tmp_path / "h.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+                                "lock:*", "--history", tmp_path / "h.jsonl", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
     port = int(process.stdout.readline())
 
     def client(**more):
@@ -195,6 +196,48 @@ def test_a_full_disk_leaves_what_was_seen_and_everybody_is_served(upstream, tmp_
     assert (tmp_path / "h.jsonl").read_text().count('{"i":') >= int(counted[2])
     status, found, row = verdicts(tmp_path)
     assert status == 2 and "holds" not in found.values() and "the history has no end" in row["trouble"], row
+
+
+@pytest.mark.parametrize(("words", "status"), [
+    ("--listen 127.0.0.1:PORT", 69), ("--listen unix:SOCKET", 69), ("--control SOCKET", 69), ("--rules none", 64), ("--rules slip", 64),
+    ("--listen nonsense", 64), ("--upstream 127.0.0.1:1", 69)])
+def test_a_start_that_fails_leaves_what_stood_there(upstream, tmp_path, words, status):
+    """The history and the log of an earlier proxy."""
+    kept = [tmp_path / "h.jsonl", tmp_path / "log"]
+    for file in kept:
+        file.write_text("of an earlier run")
+    (tmp_path / "slip").write_text("no rule")
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket(socket.AF_UNIX) as taken_path:
+        taken_path.bind(str(tmp_path / "socket"))
+        taken_path.listen()
+        words = words.replace("PORT", str(taken.getsockname()[1])).replace("SOCKET", "socket").split()
+        if "--upstream" not in words:
+            words += ["--upstream", f"127.0.0.1:{upstream}"]
+        ran = run("proxy", "--history", "h.jsonl", "--key", "*", "--log", "log", *words, cwd=tmp_path)
+    assert ran.status == status and ran.out == "" and [file.read_text() for file in kept] == ["of an earlier run"] * 2, ran
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["h.jsonl", "log", "slip", "socket"]
+
+
+def test_a_log_that_cannot_be_made_leaves_the_history_that_stood_there(upstream, tmp_path):
+    (tmp_path / "h.jsonl").write_text("of an earlier run")
+    ran = run("proxy", "--upstream", f"127.0.0.1:{upstream}", "--history", tmp_path / "h.jsonl", "--key", "*", "--log", tmp_path / "no" / "log")
+    assert ran.status == 64 and (tmp_path / "h.jsonl").read_text() == "of an earlier run", ran
+
+
+@pytest.mark.parametrize(("log", "status"), [("log", 0), ("/dev/full", 70)])
+def test_a_history_that_is_whole_stays_whatever_becomes_of_the_log(upstream, tmp_path, log, status):
+    """What stood there is replaced, once the proxy serves."""
+    for name in ("h.jsonl", "log"):
+        (tmp_path / name).write_text("of an earlier run\n" * 1000)
+    with recorded(upstream, tmp_path, words=["--log", tmp_path / log]) as client, client() as a, client() as b:
+        eval(RIGHT, {"a": a, "b": b, "A": A, "B": B, "CAD": CAD})
+    assert client.status == status and "1 grants, 1 refusals, 1 releases" in client.words, client.words
+    assert ("cannot write the log" in client.words) == (status == 70), client.words
+    checked, found, _ = verdicts(tmp_path)
+    assert checked == 0 and found["lease-exclusion"] == "holds"
+    if log == "log":
+        events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
+        assert events[0] == "begin" and events.count("end") == 1
 
 
 def test_no_history_where_it_cannot_be_written(upstream, tmp_path):

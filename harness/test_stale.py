@@ -59,7 +59,6 @@ def test_a_bad_end_leaves_no_older_result(name, folder, tmp_path):
 
 @pytest.mark.parametrize("words", [["check", "README.md", "--json"], ["check", "none.jsonl", "--json"],
                                    ["convert", "README.md", "--to", "perfetto", "--out"],
-                                   ["proxy", "--upstream", "127.0.0.1:1", "--key", "lock", "--history"],
                                    ["explore", "--worker", "false", "--learn", "--model"]])
 def test_nor_where_there_is_one_place(words, tmp_path):
     _, (file,) = old(tmp_path, "--json")

@@ -143,12 +143,19 @@ static enum fail serve_history(struct standalone_options *options,
                                            .hides_values = true};
     enum fail fail = watched_proxy_new(&watched, &watching, &outcome, failure);
     if (!fail) {
+        struct failure of_history = {0};
         options->observer = watched_proxy_observer(watched);
         fail = standalone_run(options, failure);
-        fail = watched_proxy_close(watched, fail, failure);
+        enum fail other = watched_proxy_close(watched, &of_history);
+        if (!other)
+            other = tell_history(wanted, &outcome, &of_history);
+        if (fail && of_history.text[0]) /* two have failed, and one of them ends us */
+            cmd_say("%s", of_history.text);
+        else if (!fail && other) {
+            *failure = of_history;
+            fail = other;
+        }
     }
-    if (!fail)
-        fail = tell_history(wanted, &outcome, failure);
     watch_outcome_free(&outcome);
     free(url);
     return fail;
@@ -246,7 +253,7 @@ int cmd_proxy(int argc, char **argv)
     if (check_tls(&options, toxiproxy.api))
         return FAIL_INPUT;
     const struct result_place places[] = {
-        {.option = "--history", .path = history.path},
+        {.option = "--history", .path = history.path, .is_kept = true},
         {.option = "--log",
          .path = options.log && strcmp(options.log, "-") ? options.log : NULL,
          .is_kept = true},

@@ -19,10 +19,12 @@ struct history_writer;
 enum fail history_writer_new(struct history_writer **writer, const char *path,
                              const struct history_head *head, struct failure *failure);
 
-/* The same for one that is there while it is written, whatever ends us; its head, which says so,
- * may become another one as long as that fits in room bytes. */
+/* The same for one that is there while it is written, from history_writer_show() on, whatever ends
+ * us; its head, which says so, may become another one as long as that fits in room bytes. */
 enum fail history_writer_stream(struct history_writer **writer, const char *path, size_t room,
                                 const struct history_head *head, struct failure *failure);
+/* Puts a streamed one into place; what stood there stays until then. */
+enum fail history_writer_show(struct history_writer *writer, struct failure *failure);
 /* Of a streamed one. What does not fit, or cannot be written, fails the close. */
 void history_writer_head(struct history_writer *writer, const struct history_head *head);
 /* Whoever reads the file finds all that was taken so far. An errno: it cannot be written any more,

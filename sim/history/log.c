@@ -358,15 +358,18 @@ enum fail history_writer_stream(struct history_writer **writer, const char *path
     made->room = room;
     put_whole_head(made, head);
     put(made, "\n");
-    if (!history_writer_flush(made) && !outfile_show(made->file, failure)) {
+    const int error = history_writer_flush(made);
+    if (!error) {
         *writer = made;
         return FAIL_NONE;
     }
-    if (made->file->error)
-        failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", path,
-                    strerror(made->file->error));
     history_writer_abandon(made);
-    return failure->code;
+    return failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", path, strerror(error));
+}
+
+enum fail history_writer_show(struct history_writer *writer, struct failure *failure)
+{
+    return outfile_show(writer->file, failure);
 }
 
 void history_writer_head(struct history_writer *writer, const struct history_head *head)

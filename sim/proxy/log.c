@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct log {
@@ -27,7 +28,7 @@ enum { REPLY_WORD_MAX = 32 };
 /* Not blocking while it is opened: a named pipe that nobody reads must not stop us here. */
 static FILE *open_file(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)
         return NULL;
     FILE *file = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
@@ -47,6 +48,16 @@ enum fail log_new(struct log **made, const char *path, struct failure *failure)
     log->path = memory_text(path);
     log->started_us = monotonic_us();
     return FAIL_NONE;
+}
+
+enum fail log_clear(struct log *log, struct failure *failure)
+{
+    struct stat about;
+    if (log->file == stderr || fstat(fileno(log->file), &about) != 0 || !S_ISREG(about.st_mode) ||
+        ftruncate(fileno(log->file), 0) == 0)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT, "cannot write the log %s: %s", log->path,
+                       strerror(errno));
 }
 
 void log_listener(struct log *log, const char *name)

@@ -13,6 +13,8 @@
 struct log;
 
 enum fail log_new(struct log **log, const char *path, struct failure *failure);
+/* Before the first event: what stands in the file is gone from here on. */
+enum fail log_clear(struct log *log, struct failure *failure);
 /* Events from here on are of that listener (borrowed); NULL: there is only one. */
 void log_listener(struct log *log, const char *name);
 /* How many events are not in it, since it cannot be written. */

@@ -25,7 +25,7 @@ struct standalone {
     uv_signal_t asked; /* SIGUSR1: for the counters */
     uint64_t reads;    /* of the configuration */
     pid_t parent;
-    bool is_ending, has_told_of_log, is_observed;
+    bool is_ending, has_told_of_log, is_observed, is_logged;
     enum fail fail;
     struct failure *failure;
 };
@@ -78,7 +78,7 @@ static void end(void *context, const char *why)
     if (self->is_ending)
         return;
     self->is_ending = self->all.is_ending = true;
-    if (self->log) {
+    if (self->is_logged) {
         log_listener(self->log, NULL);
         log_end(self->log, why);
     }
@@ -239,27 +239,36 @@ static void watch(struct standalone *self)
     assert(!error);
 }
 
+static enum fail begin_log(struct standalone *self)
+{
+    if (log_clear(self->log, self->failure))
+        return self->failure->code;
+    self->is_logged = true;
+    for (struct served_listener *served = self->all.first; served; served = served->next) {
+        log_listener(self->log, served->name[0] ? served->name : NULL);
+        log_begin(self->log, served->listen_text, served->upstream_text, self->options->seed);
+    }
+    return FAIL_NONE;
+}
+
+/* What stands where results go is replaced last: it stays where anything else fails. */
 static enum fail begin(struct standalone *self)
 {
     const struct standalone_options *options = self->options;
     const struct standalone_observer *observer = options->observer;
     struct failure *failure = self->failure;
+    if (options->control && status_new(&self->status, &self->all, options->control, failure))
+        return failure->code;
     if (observer &&
         observer->begin(observer->context, &self->loop, self->all.first->proxy, failure))
         return failure->code;
     self->is_observed = observer != NULL;
-    if (options->control && status_new(&self->status, &self->all, options->control, failure))
-        return failure->code;
-    for (struct served_listener *served = self->all.first; served; served = served->next) {
-        if (self->log) {
-            log_listener(self->log, served->name[0] ? served->name : NULL);
-            log_begin(self->log, served->listen_text, served->upstream_text, options->seed);
-        }
-        if (options->ready && options->ready(options->context, served->name, served->listen_text,
-                                             proxy_port(served->proxy), failure))
+    for (struct served_listener *served = self->all.first; options->ready && served;
+         served = served->next)
+        if (options->ready(options->context, served->name, served->listen_text,
+                           proxy_port(served->proxy), failure))
             return failure->code;
-    }
-    return FAIL_NONE;
+    return self->log ? begin_log(self) : FAIL_NONE;
 }
 
 static enum fail serve(struct standalone *self, struct proxy_config *config)

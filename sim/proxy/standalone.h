@@ -14,7 +14,8 @@ enum delivery { DELIVERED_NOW, DELIVERED_LATER, DELIVERED_NEVER };
 /* Whoever writes down what happens between the rules and the server. Each has the proxy's own
  * meaning (struct proxy_hooks); request is asked when no rule holds the request any more. */
 struct standalone_observer {
-    /* Before anybody connects. FAIL_*: the proxy does not serve. */
+    /* Before anybody connects, when all else has begun but that the address is told. FAIL_*: the
+     * proxy does not serve. */
     enum fail (*begin)(void *context, uv_loop_t *loop, struct proxy *proxy,
                        struct failure *failure);
     void (*opened)(void *context, struct proxy_link *link, int peer_port, void **owner);

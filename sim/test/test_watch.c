@@ -148,6 +148,9 @@ static void events_wait_in_their_order_for_an_answer(void **state)
     (void)state;
     make_folder(folder, path, sizeof path);
     assert_int_equal(history_writer_stream(&writer, path, 4096, &head, &failure), FAIL_NONE);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(history_writer_show(writer, &failure), FAIL_NONE);
+    assert_int_equal(access(path, F_OK), 0);
     struct watched_story *story = story_new(writer);
     struct question *first = story_ask(story, 100), *second = story_ask(story, 1000);
     tell(story, 1, NULL, ALWAYS);
@@ -187,6 +190,7 @@ static void a_head_that_has_no_room_is_no_history(void **state)
     (void)state;
     make_folder(folder, path, sizeof path);
     assert_int_equal(history_writer_stream(&writer, path, 40, &head, &failure), FAIL_NONE);
+    assert_int_equal(history_writer_show(writer, &failure), FAIL_NONE);
     history_writer_head(writer, &head);
     assert_int_equal(history_writer_close(writer, &failure), FAIL_INTERNAL);
     assert_int_equal(access(path, F_OK), -1);

@@ -12,6 +12,7 @@ struct watched_proxy {
     struct watched_run watching; /* first: the hooks' context */
     struct standalone_observer observer;
     uv_timer_t tick, next_turn;
+    bool is_shown;
 };
 
 static void on_tick(uv_timer_t *timer)
@@ -23,6 +24,9 @@ static enum fail begin(void *context, uv_loop_t *loop, struct proxy *proxy, stru
 {
     struct watched_proxy *watched = context;
     struct watched_run *watching = &watched->watching;
+    if (history_writer_show(watching->writer, failure))
+        return failure->code;
+    watched->is_shown = true;
     watching->proxy = proxy;
     watching->next_turn = &watched->next_turn;
     watched->tick.data = watched->next_turn.data = watching;
@@ -51,8 +55,10 @@ enum fail watched_proxy_new(struct watched_proxy **made, const struct watch_opti
         free(watched);
         return fail;
     }
-    if (watching_connect(&watched->watching, &url, false, failure))
-        return watched_proxy_close(watched, failure->code, failure);
+    if (watching_connect(&watched->watching, &url, false, failure)) {
+        (void)watched_proxy_close(watched, failure); /* adds no words */
+        return failure->code;
+    }
     watched_observe(&watched->watching, &watched->observer);
     watched->observer.begin = begin;
     watched->observer.end = end;
@@ -65,10 +71,10 @@ const struct standalone_observer *watched_proxy_observer(struct watched_proxy *w
     return &watched->observer;
 }
 
-enum fail watched_proxy_close(struct watched_proxy *watched, enum fail fail,
-                              struct failure *failure)
+enum fail watched_proxy_close(struct watched_proxy *watched, struct failure *failure)
 {
-    fail = watching_close(&watched->watching, fail, failure);
+    const enum fail fail = watching_close(
+        &watched->watching, watched->is_shown ? FAIL_NONE : FAIL_UNAVAILABLE, failure);
     free(watched);
     return fail;
 }

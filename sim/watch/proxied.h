@@ -9,13 +9,14 @@
 struct watched_proxy;
 
 /* options: pattern, url, history, program and hides_values count; they and outcome are kept. The
- * server is asked who it is. FAIL_UNAVAILABLE: it does not answer. */
+ * server is asked who it is. FAIL_UNAVAILABLE: it does not answer. What stands where the history
+ * goes stays until all else has begun. */
 enum fail watched_proxy_new(struct watched_proxy **made, const struct watch_options *options,
                             struct watch_outcome *outcome, struct failure *failure);
 const struct standalone_observer *watched_proxy_observer(struct watched_proxy *watched);
-/* Writes the history, unless fail says that the proxy came to nothing. Returns fail, or why it
- * cannot be written. Takes watched. */
-enum fail watched_proxy_close(struct watched_proxy *watched, enum fail fail,
-                              struct failure *failure);
+/* Writes the history to its end, whatever else went wrong by then. FAIL_INTERNAL: it cannot be
+ * written. FAIL_UNAVAILABLE, without words: the proxy has not begun, and there is none. Takes
+ * watched. */
+enum fail watched_proxy_close(struct watched_proxy *watched, struct failure *failure);
 
 #endif

@@ -306,7 +306,9 @@ enum fail watch_run(const struct watch_options *options, struct watch_outcome *o
     run->parent = getppid();
     enum fail fail = watching_open(watching, options, outcome, failure);
     if (!fail) {
-        fail = start_server(run, &upstream, failure);
+        fail = history_writer_show(watching->writer, failure);
+        if (!fail)
+            fail = start_server(run, &upstream, failure);
         if (!fail)
             fail = serve(run, &upstream, failure);
         fail = watching_close(watching, fail, failure);
