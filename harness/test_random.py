@@ -37,6 +37,7 @@ def test_it_never_says_that_something_holds():
     assert "unknown (not found in 600 runs, seed 5)" in ran.out
     assert "random search, seed 5)" in ran.out
     assert " safe" not in ran.out.replace("0 safe", "") and "A random search never proves" in ran.out
+    assert max(map(len, ran.out.split("A random search never proves")[1].splitlines())) <= 100, ran
 
 
 @pytest.mark.parametrize("search", ["random", "pct"])

@@ -6,7 +6,6 @@
 #include "report/text.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 
 /* Of a cell, behind its words; of a random search there is more to say. */
@@ -107,7 +106,7 @@ static void print_reliance(const struct terminal *terminal, const struct view *v
             terminal->out,
             "A random search never proves that a property holds: what it does not "
             "find is unknown. Whether somebody waits for ever it judges only of a program.",
-            0, text_columns(terminal->out) ? terminal->columns : INT_MAX);
+            0, terminal->columns);
 }
 
 /* What is searched, and how far: in one line where there is room. */
