@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 
+import pytest
 from conftest import ROOT, run
 
 
@@ -139,6 +140,63 @@ def test_bounds_that_differ_are_named(mended, tmp_path):
         assert sum(note.endswith(f": set-nx-px-cad, none (cell): {said}.") for note in json.loads((tmp_path / "new.json").read_text())["notes"]) == 2
     told = run("report", "--diff", old, mended["safe"], "--html", tmp_path / "page.html")  # another lock
     assert " now, " not in told.out and "the verdict as a whole<br>" not in (tmp_path / "page.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory):
+    """A stress run, and what it would be with these verdicts of release-own and these figures, whatever it has come to."""
+    here = tmp_path_factory.mktemp("sampled")
+    run("stress", "--scheme", "set-nx-px-cad", "--clients", "2", "--duration", "100ms", "--no-faults", "--out", here / "run")
+    results = json.loads((here / "run/latest/results.json").read_text())
+    row = results["results"][0]
+    for found in row["properties"]:
+        found.update(verdict="holds", cause=None, count=0, witness=[], event=None)
+        found.pop("causes", None)
+    row.update(as_expected=None, trouble=None)
+    row["stress"].update(overruns=0, foreign_releases=0, lost_updates=0)
+
+    def variant(name, verdict, seconds=0.1, **figures):
+        made = json.loads(json.dumps(results))
+        row = made["results"][0]
+        found = next(p for p in row["properties"] if p["property"] == "release-own")
+        found.update({"violated": {"verdict": "violated", "cause": "unlock-bug", "count": 1, "witness": ["c1 released c2's."]},
+                      "unknown": {"verdict": "unknown"}, "holds": {}}[verdict])
+        row.update(seconds=seconds, verdict=verdict)
+        row["stress"].update(figures)
+        (here / name).mkdir()
+        (here / name / "results.json").write_text(json.dumps(made))
+        return here / name
+    return {"clean": variant("clean", "holds"), "broken": variant("broken", "violated"), "open": variant("open", "unknown"),
+            "late": variant("late", "violated", seconds=0.108),
+            "larger": variant("larger", "violated", seconds=0.4, clients=100, faults=7, struck={"pause": 6, "crash": 1}),
+            "smaller": variant("smaller", "holds", faults=2, struck={"crash": 2})}
+
+
+def test_what_a_sample_does_not_find_again_is_not_gone(sampled, tmp_path):
+    """Neither is it decided: what a stress run does not see proves nothing."""
+    for old, was in [("broken", "violated (unlock-bug)"), ("open", "unknown"), ("late", "violated (unlock-bug)")]:
+        told = run("report", "--diff", sampled[old], sampled["clean"], "--html", tmp_path / "page.html", "--json", tmp_path / "new.json")
+        said = f"set-nx-px-cad, stress: release-own: not seen violated, was {was}"
+        title = "Not seen this time, which proves nothing of a sample"
+        assert told.status == 0 and told.out.endswith(f"\n\n{title}\n  {said}\n") and "Gone" not in told.out and "Decided" not in told.out, told
+        assert json.loads((tmp_path / "new.json").read_text())["notes"][-1] == f"{title}: {said}."
+        page = (tmp_path / "page.html").read_text()
+        assert headline(page)[1] == f"0 new violations, 0 gone, 1 not seen this time since {sampled[old]}."
+        assert f'{title} <small>1</small>' in page and '<td>release-own</td>' in page and ">not seen violated</td></tr>" in page
+    told = run("report", "--diff", sampled["clean"], sampled["broken"])
+    assert "New violations\n  set-nx-px-cad, stress: release-own: violated (unlock-bug), was not seen violated\n" in told.out, told
+
+
+def test_samples_that_differ_say_in_what(sampled, tmp_path):
+    """Clients, time, faults, and those that struck in one alone; of samples alike nothing is said, as above."""
+    told = run("report", "--diff", sampled["larger"], sampled["smaller"], "--html", tmp_path / "page.html", "--json", tmp_path / "new.json")
+    said = "2 clients now, 100 clients before; 100 ms now, 400 ms before; 2 faults now, 7 faults before; pause struck before only"
+    words = f"release-own: not seen violated, was violated (unlock-bug); {said}"
+    assert told.status == 0 and words in " ".join(told.out.split()), told
+    assert json.loads((tmp_path / "new.json").read_text())["notes"][-1].endswith(f"{words}.")
+    assert f"<td>release-own<br><small>{said}</small></td>" in (tmp_path / "page.html").read_text()
+    back = " ".join(run("report", "--diff", sampled["smaller"], sampled["larger"]).out.split())
+    assert "was not seen violated; 100 clients now, 2 clients before; 400 ms now, 100 ms before; 7 faults now, 2 faults before; pause struck now only" in back
 
 
 def test_a_folder_that_is_none_is_refused(mended, tmp_path):

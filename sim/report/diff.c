@@ -12,6 +12,7 @@
 static const char *const titles[DIFF_COUNT] = {
     [DIFF_NEW] = "New violations",
     [DIFF_GONE] = "Gone",
+    [DIFF_UNSEEN] = "Not seen this time, which proves nothing of a sample",
     [DIFF_OPEN] = "Not decided any more",
     [DIFF_DECIDED] = "Decided now",
     [DIFF_OTHER] = "Violated as before, but otherwise",
@@ -82,6 +83,7 @@ char *diff_title_words(const struct diff *diff)
 {
     static const char *const words[DIFF_COUNT] = {
         [DIFF_GONE] = "gone",
+        [DIFF_UNSEEN] = "not seen this time",
         [DIFF_OPEN] = "not decided any more",
         [DIFF_DECIDED] = "decided now",
         [DIFF_OTHER] = "violated as before, but otherwise",
@@ -108,9 +110,11 @@ char *diff_title_words(const struct diff *diff)
 }
 
 /* "violated (unlock-bug, 14 steps)" */
-static char *verdict_told(const struct result_property *property)
+static char *verdict_told(const struct result_property *property, bool is_sample)
 {
     enum verdict verdict = verdict_of(property);
+    if (verdict == VERDICT_HOLDS && is_sample)
+        return memory_text("not seen violated");
     if (verdict != VERDICT_VIOLATED || property->cause == CAUSE_NONE)
         return memory_text(verdict_words(verdict));
     char *steps = property->steps ? memory_format(", %" PRId64 " step%s", property->steps,
@@ -125,17 +129,21 @@ static char *verdict_told(const struct result_property *property)
 static void add_property(struct diff *diff, struct diff_change change,
                          const struct result_property *then, const struct result_property *now)
 {
-    change.was = verdict_told(then);
-    change.is = verdict_told(now);
+    const bool is_sample = change.now->stress != NULL;
+    change.was = verdict_told(then, is_sample);
+    change.is = verdict_told(now, is_sample);
+    change.bounds = is_sample ? stress_difference(change.now, change.then) : NULL;
     char *name = diff_name(change.now);
-    change.words = memory_format("%s: %s: %s, was %s", name, property_name(change.property),
-                                 change.is, change.was);
+    change.words =
+        memory_format("%s: %s: %s, was %s%s%s", name, property_name(change.property), change.is,
+                      change.was, change.bounds ? "; " : "", change.bounds ? change.bounds : "");
     free(name);
     add(diff, change);
 }
 
 /* What became of a property; DIFF_COUNT: nothing to tell. */
-static enum diff_kind kind_of(const struct result_property *then, const struct result_property *now)
+static enum diff_kind kind_of(const struct result_property *then, const struct result_property *now,
+                              bool is_sample)
 {
     enum verdict was = verdict_of(then), is = verdict_of(now);
     bool was_decided = was == VERDICT_HOLDS || was == VERDICT_VIOLATED;
@@ -149,9 +157,9 @@ static enum diff_kind kind_of(const struct result_property *then, const struct r
     if (is == VERDICT_UNKNOWN && was_decided)
         return DIFF_OPEN;
     if (is == VERDICT_HOLDS && was == VERDICT_VIOLATED)
-        return DIFF_GONE;
+        return is_sample ? DIFF_UNSEEN : DIFF_GONE;
     if (is == VERDICT_HOLDS && was == VERDICT_UNKNOWN)
-        return DIFF_DECIDED;
+        return is_sample ? DIFF_UNSEEN : DIFF_DECIDED;
     return DIFF_COUNT;
 }
 
@@ -163,7 +171,7 @@ static void compare_rows(struct diff *diff, const struct result_row *then,
         enum property property = (enum property)i;
         const struct result_property *was = property_of(then, property);
         const struct result_property *is = property_of(now, property);
-        enum diff_kind kind = kind_of(was, is);
+        enum diff_kind kind = kind_of(was, is, now->stress != NULL);
         if (kind == DIFF_COUNT)
             continue;
         struct diff_change change = {.kind = kind, .then = then, .now = now, .property = property};

@@ -8,7 +8,8 @@
 struct diff_change {
     enum diff_kind {
         DIFF_NEW,       /* violated, and was not */
-        DIFF_GONE,      /* was violated, and holds; of a sample: was not found again */
+        DIFF_GONE,      /* was violated, and holds */
+        DIFF_UNSEEN,    /* of a sample: was violated or not decided, and nothing was found */
         DIFF_OPEN,      /* was decided, and is not */
         DIFF_DECIDED,   /* was not, and holds */
         DIFF_OTHER,     /* violated then and now, for another cause or by another witness */
@@ -20,7 +21,8 @@ struct diff_change {
     enum property property;              /* PROPERTY_COUNT: the row as a whole */
     char *was, *is;                      /* "holds", "violated (unlock-bug, 14 steps)" */
     char *bounds; /* of a cell that is there once: the bounds that differ from a cell of that lock
-                     and those faults in the other run; NULL: there is none */
+                     and those faults in the other run; of stress runs: how they differ; NULL: there
+                     is none, or nothing does */
     char *words;  /* a sentence */
 };
 

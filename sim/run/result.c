@@ -333,6 +333,54 @@ char *search_difference(const struct search_figures *now, const struct search_fi
     return difference;
 }
 
+/* --- stress runs --- */
+
+/* A run ends a little after its time: what differs by a tenth only was to be as long. */
+static bool is_as_long(int64_t a_us, int64_t b_us)
+{
+    const int64_t longer_us = a_us > b_us ? a_us : b_us;
+    return llabs(a_us - b_us) <= longer_us / 10;
+}
+
+/* Is it known which faults struck? */
+static bool knows_struck(const struct stress_figures *figures)
+{
+    for (int i = 0; i < FAULT_ROWS; i++)
+        if (figures->struck[i])
+            return true;
+    return figures->faults == 0;
+}
+
+/* Takes list. */
+static char *counts_listed(char *list, int64_t is, int64_t was, const char *unit)
+{
+    if (is == was)
+        return list;
+    return listed(list, "; ",
+                  memory_format("%" PRId64 " %s%s now, %" PRId64 " %s%s before", is, unit,
+                                units_plural(is), was, unit, units_plural(was)));
+}
+
+char *stress_difference(const struct result_row *now, const struct result_row *then)
+{
+    const struct stress_figures *is = now->stress, *was = then->stress;
+    char *difference = counts_listed(NULL, is->clients, was->clients, "client");
+    if (!is_as_long(now->elapsed_us, then->elapsed_us)) {
+        char one[UNITS_TEXT_MAX], other[UNITS_TEXT_MAX];
+        difference =
+            listed(difference, "; ",
+                   memory_format("%s now, %s before", units_print_rounded(now->elapsed_us, one),
+                                 units_print_rounded(then->elapsed_us, other)));
+    }
+    difference = counts_listed(difference, is->faults, was->faults, "fault");
+    for (int i = 0; knows_struck(is) && knows_struck(was) && i < FAULT_ROWS; i++)
+        if (!is->struck[i] != !was->struck[i])
+            difference = listed(difference, "; ",
+                                memory_format("%s struck %s only", fault_name((enum fault)i),
+                                              is->struck[i] ? "now" : "before"));
+    return difference;
+}
+
 /* --- all rows --- */
 
 const char *results_nothing_judged(const struct results *results)

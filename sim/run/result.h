@@ -305,6 +305,13 @@ char *search_bounds(const struct search_figures *search);
  * the way, that are not the same; NULL: all are. The caller frees. */
 char *search_difference(const struct search_figures *now, const struct search_figures *then);
 
+/* --- of stress runs --- */
+
+/* "3 clients now, 100 clients before; 2 s now, 4 s before; 12 faults now, 318 faults before":
+ * what is not the same of how much two samples looked at, and the faults that struck in one alone;
+ * NULL: nothing. The caller frees. */
+char *stress_difference(const struct result_row *now, const struct result_row *then);
+
 /* --- of all rows --- */
 
 /* Why no verdict at all was earned, so that the whole is unknown: "nothing was run: ..."; NULL: one
