@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT, run
+from conftest import PICKLOCK, ROOT, in_a_terminal, run
 
 
 def test_what_is_new_fails(mended):
@@ -135,7 +135,7 @@ def test_bounds_that_differ_are_named(mended, tmp_path):
         told = run("report", "--diff", old, explored(out, *words), "--html", tmp_path / "page.html", "--json", tmp_path / "new.json")
         page = (tmp_path / "page.html").read_text()
         for kind in ("Not there before", "Not there any more"):
-            assert f"\n{kind}\n  set-nx-px-cad, none (cell): {said}\n" in told.out, told
+            assert f"\n{kind}\n  set-nx-px-cad, none (cell): {said}\n" in told.out.replace("\n    ", " "), told
         assert page.count(f"<td>the verdict as a whole<br><small>{said}</small></td>") == 2
         assert sum(note.endswith(f": set-nx-px-cad, none (cell): {said}.") for note in json.loads((tmp_path / "new.json").read_text())["notes"]) == 2
     told = run("report", "--diff", old, mended["safe"], "--html", tmp_path / "page.html")  # another lock
@@ -197,6 +197,19 @@ def test_samples_that_differ_say_in_what(sampled, tmp_path):
     assert f"<td>release-own<br><small>{said}</small></td>" in (tmp_path / "page.html").read_text()
     back = " ".join(run("report", "--diff", sampled["smaller"], sampled["larger"]).out.split())
     assert "was not seen violated; 100 clients now, 2 clients before; 400 ms now, 100 ms before; 7 faults now, 2 faults before; pause struck now only" in back
+
+
+def test_it_is_as_wide_as_its_terminal(mended, sampled):
+    """A row goes on further in than it begins; the words are the same at each width."""
+    def told(columns, here, old, new):
+        return in_a_terminal([PICKLOCK, "report", new, "--diff", old], columns, cwd=here)[1]
+    for here, old, new in [(mended["safe"].parent.parent, "safe/latest", "naive/latest"), (sampled["larger"].parent, "larger", "smaller")]:
+        wide = told(200, here, old, new)
+        for columns in (60, 77, 100):
+            text = told(columns, here, old, new)
+            assert max(map(len, text.splitlines())) <= columns and text.split() == wide.split(), text
+        narrow = told(60, here, old, new)
+        assert re.search(r"^  \S.*\n    \S", narrow, re.M) and not re.search(r"^ {3}\S| $", narrow, re.M), narrow
 
 
 def test_a_folder_that_is_none_is_refused(mended, tmp_path):

@@ -60,7 +60,7 @@ static void print_diff(const struct diff *diff)
         const struct diff_change *change = &diff->changes[i];
         if (i == 0 || change->kind != diff->changes[i - 1].kind)
             printf("\n%s\n", diff_title(change->kind));
-        text_format(stdout, TEXT_PLAIN, "  %s\n", change->words);
+        text_print_hanging(stdout, change->words, 2, 4);
     }
 }
 

@@ -226,14 +226,15 @@ size_t text_fitting(const char *text, int columns, size_t from)
     return (size_t)((*at && *at != ' ' && blank ? blank : at) - text);
 }
 
-/* column: so many stand on the line already. */
-static void wrap(FILE *out, const char *text, int column, int indent, int columns)
+/* column: so many stand on the line already. The first line begins behind margin blanks, the others
+ * behind indent. */
+static void wrap(FILE *out, const char *text, int column, int margin, int indent, int columns)
 {
     const int there = text_columns(out);
     if (there && there < columns)
         columns = there;
     char *clean = text_clean(text), *rest = clean, *word;
-    bool has_word = column > indent;
+    bool has_word = column > margin;
     while ((word = strsep(&rest, " \n"))) {
         int width = text_width(word);
         if (!width)
@@ -241,10 +242,11 @@ static void wrap(FILE *out, const char *text, int column, int indent, int column
         if (has_word && column + 1 + width > columns) {
             fputc('\n', out);
             column = 0;
+            margin = indent;
             has_word = false;
         }
-        if (has_word || column < indent)
-            column += fprintf(out, "%*s", has_word ? 1 : indent - column, "");
+        if (has_word || column < margin)
+            column += fprintf(out, "%*s", has_word ? 1 : margin - column, "");
         fputs(word, out);
         column += width;
         has_word = true;
@@ -256,13 +258,18 @@ static void wrap(FILE *out, const char *text, int column, int indent, int column
 
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns)
 {
-    wrap(out, text, 0, indent, columns);
+    wrap(out, text, 0, indent, indent, columns);
+}
+
+void text_print_hanging(FILE *out, const char *text, int margin, int indent)
+{
+    wrap(out, text, 0, margin, indent, text_room(out));
 }
 
 void text_print_beside(FILE *out, const char *name, const char *text, int indent)
 {
     char *clean = text_clean(name);
     fputs(clean, out);
-    wrap(out, text, text_width(clean), indent, text_room(out));
+    wrap(out, text, text_width(clean), indent, indent, text_room(out));
     free(clean);
 }

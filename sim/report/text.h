@@ -41,6 +41,10 @@ int text_room(FILE *out);
  * indent blanks, broken at blanks. */
 void text_print_wrapped(FILE *out, const char *text, int indent, int columns);
 
+/* The same, as wide as there is room for, the first line behind margin blanks, the others behind
+ * indent. */
+void text_print_hanging(FILE *out, const char *text, int margin, int indent);
+
 /* The name, and beside it, behind indent columns, the text, as wide as there is room for. */
 void text_print_beside(FILE *out, const char *name, const char *text, int indent);
 
