@@ -197,6 +197,8 @@ static void own_one_more(struct ledger *ledger, const struct event *event,
         return;
     client->lease_us = key->grant.lease_us;
     client->owned++;
+    if (!ledger->scheme) /* the last word counts */
+        client->refused_itself &= ~(1u << event->server);
     /* What it had lost before it was answered, and got again, it got the second time; but for what
      * it wrote over itself, and what a copy of its request got. A scheme of ours asks once. */
     const bool is_again = !ledger->scheme && client->is_acquiring &&

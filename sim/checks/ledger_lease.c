@@ -19,17 +19,22 @@ static int64_t executed_us(const struct grant *grant)
     return grant->from_us;
 }
 
-/* Servers that have granted it the lock in another round than the last, in which they refused it
- * because of that; as bits, and only where the others are enough without them. */
+/* Servers that have granted it the lock in another round than the last: they were asked again
+ * since, or refused it because of that; as bits, and only where the others are enough without them.
+ */
 static unsigned of_other_rounds(const struct ledger *ledger, int number)
 {
-    const unsigned refused = ledger->clients[number].refused_itself;
+    const struct ledger_client *client = &ledger->clients[number];
+    unsigned earlier = client->refused_itself;
     int others = 0;
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, number, s);
-        others += grant->index != NO_INDEX && grant->ending == ENDING_NONE && !(refused >> s & 1);
+        const int64_t last_us = client->asked_us[s];
+        if (last_us != NEVER_US && grant->asked_us != NEVER_US && last_us > grant->asked_us)
+            earlier |= 1u << s;
+        others += grant->index != NO_INDEX && grant->ending == ENDING_NONE && !(earlier >> s & 1);
     }
-    return others >= ledger->quorum ? refused : 0;
+    return others >= ledger->quorum ? earlier : 0;
 }
 
 /* Of what won the lock, whether that key is still there or not. NEVER_US: it is not known. */

@@ -132,6 +132,40 @@ static void what_who_must_refuse_leaves_is_a_leftover(void **state)
     }
 }
 
+/* One server granted it in the first round, has refused A its own key in the second, or not heard
+ * of that; in the third, a lease later, two others grant it. Where A asks no more, and the two are
+ * late, its lease was over. */
+static void a_key_of_the_first_round_is_not_what_the_lease_counts_from(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const bool asks_again = i < 2, is_heard = i == 0;
+        struct story *story = foreign(ALL_PROMISES | PROMISE_QUORUM, 3);
+        calls(story, A, OP_ACQUIRE);
+        sends_to_all(story);
+        runs_on(story, A, 1, OP_ACQUIRE, created(A));
+        at(story, 100);
+        if (asks_again)
+            sends_to_all(story);
+        if (is_heard)
+            runs_on(story, A, 1, OP_ACQUIRE, refused(EFFECT_SET, A));
+        at(story, LEASE_MS + 50);
+        if (asks_again)
+            sends_to_all(story);
+        if (is_heard) /* the first key has run out */
+            runs_on(story, A, 1, OP_ACQUIRE, created(A));
+        runs_on(story, A, 0, OP_ACQUIRE, created(A));
+        runs_on(story, A, 2, OP_ACQUIRE, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        if (asks_again)
+            assert_holds(story, PROPERTY_FRESH_GRANT);
+        else
+            assert_violated(story, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+        story_free(story);
+    }
+}
+
 /* Whoever takes over has an older copy of the key: its renewal is lost, and nobody gave it less. */
 static void a_renewal_that_is_forgotten_is_a_lost_grant(void **state)
 {
@@ -166,6 +200,7 @@ int main(void)
         cmocka_unit_test(what_ran_out_and_was_got_again_was_got_the_second_time),
         cmocka_unit_test(what_was_lost_meanwhile_is_no_overrun),
         cmocka_unit_test(the_lease_of_a_quorum_counts_from_the_round_that_won),
+        cmocka_unit_test(a_key_of_the_first_round_is_not_what_the_lease_counts_from),
         cmocka_unit_test(what_who_must_refuse_leaves_is_a_leftover),
         cmocka_unit_test(a_renewal_that_is_forgotten_is_a_lost_grant),
     };
