@@ -105,7 +105,8 @@ def test_a_step_that_ends_the_program_gives_no_verdict(tmp_path, picklock):
     assert ran.status == 64 and f"{made}: " in ran.err and "called exit" in ran.err and ran.out == "", ran
 
 
-@pytest.mark.parametrize("leaves", ["_exit(0)", "quick_exit(0)", "pthread_exit(0)", 'execl("/bin/true", "true", (char *)0)', "syscall(231, 0)"])
+@pytest.mark.parametrize("leaves", ["_exit(0)", "quick_exit(0)", "pthread_exit(0)", "pthread_cancel(pthread_self())",
+                                    'execl("/bin/true", "true", (char *)0)', "syscall(231, 0)"])
 def test_what_could_end_the_program_unseen_is_refused(tmp_path, leaves):
     """Its status would be that of a run in which all holds. In a step, and in what runs while it is loaded."""
     head = "#include <pthread.h>\n#include <stdlib.h>\n#include <unistd.h>\n"

@@ -98,9 +98,10 @@ static void *open_object(const char *path)
 static enum fail check_file(const char *path, struct failure *failure)
 {
     /* What exit() does is seen (cmd/foreign_code.h); these leave nobody to see it. */
-    static const char *const leave[] = {
-        "_exit", "_Exit",  "quick_exit", "pthread_exit", "thrd_exit", "execl",   "execle", "execlp",
-        "execv", "execve", "execvp",     "execvpe",      "fexecve",   "syscall", NULL};
+    static const char *const leave[] = {"_exit",          "_Exit",     "quick_exit", "pthread_exit",
+                                        "pthread_cancel", "thrd_exit", "execl",      "execle",
+                                        "execlp",         "execv",     "execve",     "execvp",
+                                        "execvpe",        "fexecve",   "syscall",    NULL};
     struct object_file object = object_file_open(path);
     const char *leaves;
     enum fail fail = FAIL_NONE;
