@@ -67,7 +67,7 @@ static void count_fault(struct summary *summary, const struct event *event)
     for (int i = 0; i < CHOICE_COUNT; i++)
         summary->faults[i] += event->fault == choice_fault((enum choice_kind)i);
     if (summary->until_reached && summary->faults[CHOICE_REACH] == summary->until_reached)
-        summary->stop = 1;
+        summary->stop = SIGTERM;
 }
 
 static void count_held(struct summary *summary, const struct event *event)
@@ -78,7 +78,7 @@ static void count_held(struct summary *summary, const struct event *event)
     summary->written_held += may_write;
     summary->read_held += !may_write;
     if (summary->until_read_held && summary->read_held == summary->until_read_held)
-        summary->stop = 1;
+        summary->stop = SIGTERM;
 }
 
 static bool has_struck_all(const struct summary *summary)
@@ -96,7 +96,7 @@ static void count_release(struct summary *summary, const struct event *event)
     if (event->command.verb != VERB_MULTI_DEL)
         return;
     if (++summary->deletes == summary->until_deletes)
-        summary->stop = 1;
+        summary->stop = SIGTERM;
     summary->aborts +=
         event->reply.kind == REPLY_NIL && event->time_us < *set_us + summary->lease_us;
 }
@@ -152,7 +152,7 @@ static void summary_take(void *context, const struct event *event)
     }
     if (event->kind == EVENT_HEAR && event->attempt < summary->attempts[event->client] &&
         ++summary->unheeded == summary->until_unheeded)
-        summary->stop = 1;
+        summary->stop = SIGTERM;
     if (event->kind == EVENT_EXECUTE && event->client < 0) {
         summary->counter = event->reply.kind == REPLY_VALUE ? event->reply.value : 0;
     } else if (event->kind == EVENT_EXECUTE) {
@@ -160,7 +160,7 @@ static void summary_take(void *context, const struct event *event)
             hold_to_model(summary, event);
         bool is_section = command->key == KEY_COUNTER && command->verb == VERB_SET;
         if (is_section && ++summary->sections == summary->until_sections)
-            summary->stop = 1;
+            summary->stop = SIGTERM;
         summary->pushes += command->verb == VERB_RPUSH;
         summary->late += event->attempt < summary->attempts[event->client];
         if (event->attempt == summary->attempts[event->client])
@@ -169,12 +169,12 @@ static void summary_take(void *context, const struct event *event)
     if (summary->checks)
         checks_event(summary->checks, event);
     if (summary->until_struck && has_struck_all(summary))
-        summary->stop = 1;
+        summary->stop = SIGTERM;
     if (summary->stop_after && summary->events == summary->stop_after) {
         if (summary->kill_pid)
             kill_server(summary);
         else
-            summary->stop = 1;
+            summary->stop = SIGTERM;
     }
 }
 

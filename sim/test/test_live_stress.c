@@ -85,7 +85,7 @@ static void see_beginning(void *context, const struct event *event)
         seen->of[seen->count++].value = event->reply.value;
     }
     if (seen->count == FIRST_EVENTS)
-        summary.stop = 1;
+        summary.stop = SIGTERM;
     seen->behind.take(seen->behind.context, event);
 }
 

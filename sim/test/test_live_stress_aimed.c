@@ -216,7 +216,7 @@ static void note_wait(struct waits *waits, const struct event *event)
     waits->of[waits->count].from_us = event->time_us;
     waits->of[waits->count++].to_us = is_outage ? INT64_MAX : event->time_us + event->amount_us;
     if (waits->count == WAITS)
-        summary.stop = 1;
+        summary.stop = SIGTERM;
 }
 
 static void see_waits(void *context, const struct event *event)

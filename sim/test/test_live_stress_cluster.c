@@ -30,15 +30,15 @@ static void take(void *context, const struct event *event)
     summary_take(of, event);
     /* Who has been sent on too often is told so. */
     if (is_sabotaged && event->kind == EVENT_EXECUTE && event->reply.kind == REPLY_ERROR)
-        of->stop = 1;
+        of->stop = SIGTERM;
     if (event->kind != EVENT_FAULT)
         return;
     if (event->fault == FAULT_SLOT_BEGIN && is_sabotaged)
         spoil_move(event->server);
     if (event->fault == FAULT_SLOT_END && of->faults[CHOICE_SLOT_END] == until_moved)
-        of->stop = 1;
+        of->stop = SIGTERM;
     if (event->fault == FAULT_SLOT_BEGIN && of->faults[CHOICE_SLOT_BEGIN] == until_begun)
-        of->stop = 1;
+        of->stop = SIGTERM;
 }
 
 /* Quick moves, and a minute at most. */
