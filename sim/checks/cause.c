@@ -85,8 +85,8 @@ static int64_t vote_index(const struct ledger *ledger, int client, int server)
     const int64_t told = ledger->clients[client].held_index;
     for (int i = 0; i < GRANTS_EACH; i++) {
         const struct grant *grant = grant_of(ledger, client, server, i);
-        const bool is_of_former_try =
-            grant->ending != ENDING_NONE && grant->ended_us <= ledger->clients[client].won_us;
+        const bool is_of_former_try = ledger->quorum > 1 && grant->ending != ENDING_NONE &&
+                                      grant->ended_us <= ledger->clients[client].won_us;
         if (grant->index != NO_INDEX && (grant->index < told || grant->is_renewed) &&
             !ledger_is_given_back(ledger, grant) && !is_of_former_try)
             return grant->index;
