@@ -1,6 +1,6 @@
 /* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
- * ledger_key.c, ledger_wait.c, ledger_fault.c, ledger_again.c, ledger_left.c. Nobody else includes
- * it. */
+ * ledger_key.c, ledger_lease.c, ledger_wait.c, ledger_fault.c, ledger_again.c, ledger_left.c.
+ * Nobody else includes it. */
 #ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
 #define PICKLOCK_CHECKS_LEDGER_PARTS_H
 

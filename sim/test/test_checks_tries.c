@@ -1,6 +1,6 @@
 /* test_checks_tries.c - an acquire that asks more than once, in one call, of a foreign lock: what
  * it lost before it was answered, what it got behind a refusal, what a try of before makes when it
- * has been answered; and a hold that is renewed more than once. */
+ * has been answered; and a renewal that its server forgets. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
