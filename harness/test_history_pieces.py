@@ -1,4 +1,4 @@
-"""Histories in pieces: `stress --history-rotate` writes them, `check` reads them as one, and what is not whole, or another's, is refused."""
+"""Histories in pieces: `stress --history-rotate` writes them, `check` reads them as one; what is not whole is unknown, and another's is refused."""
 
 import json
 import os
@@ -97,11 +97,26 @@ def test_what_does_not_go_on_is_refused_where_it_stands(tmp_path):
         assert ran.status == 64 and where in ran.err and words in ran.err, (where, words, ran)
 
 
-def test_a_piece_that_is_not_there_is_named(tmp_path):
-    path = write(tmp_path, 5, 9)
+def streamed(path, events):
+    """The same history, at its place while it is written, by a writer that was killed behind so many events."""
+    head, *lines = WHOLE.read_text().splitlines(keepends=True)
+    path.write_text(json.dumps({**json.loads(head), "history": "picklock.history/2", "streamed": True}) + "\n" + "".join(lines[:events]))
+    return path
+
+
+def verdicts(judged_rows):
+    status, (row,) = judged_rows
+    return status, [(found["property"], found["verdict"]) for found in row["properties"]]
+
+
+@pytest.mark.parametrize("events, status", [(9, 2), (20, 1)])
+def test_a_piece_that_is_not_there_is_named_and_nothing_holds(events, status, tmp_path):
+    """As of a history that has no end: what was violated by then is."""
+    path = write(tmp_path, 5, events)
     (tmp_path / "it.3.jsonl").rename(tmp_path / "away")
     missing = run("check", path)
-    assert missing.status == 64 and f"{tmp_path}/it.2.jsonl: the history goes on in another file: {tmp_path}/it.3.jsonl: No such file" in missing.err
+    assert missing.status == status and f"it goes on in {tmp_path}/it.3.jsonl, which is not there" in " ".join(missing.out.split()), missing
+    assert verdicts(judged(path)) == verdicts(judged(streamed(tmp_path / "streamed.jsonl", events)))
     (tmp_path / "it.3.jsonl").symlink_to("/dev/zero")
     assert run("check", path).status == 64
 
@@ -127,7 +142,7 @@ def test_stress_writes_pieces_that_are_read_as_one(tmp_path):
     assert {found["property"]: found["verdict"] for found in judged(pieces[0])[1][0]["properties"]} == said
 
 
-def test_a_run_that_is_killed_leaves_whole_pieces_and_no_history(tmp_path):
+def test_a_run_that_is_killed_leaves_whole_pieces_and_no_end(tmp_path):
     stress = subprocess.Popen([PICKLOCK, *STRESS, "--duration", "60s", "--out", tmp_path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + PATIENCE_S
@@ -140,8 +155,9 @@ def test_a_run_that_is_killed_leaves_whole_pieces_and_no_history(tmp_path):
     assert len(pieces) >= 2
     for path in pieces:
         assert '"next"' in path.read_text().splitlines()[-1]
-    refused = run("check", pieces[0])
-    assert refused.status == 64 and f"{pieces[-1]}: the history goes on in another file" in refused.err
+    cut = run("check", pieces[0], "--json", "-")
+    next_one = re.sub(r"(\.\d+)?\.jsonl$", f".{len(pieces) + 1}.jsonl", pieces[-1].name)
+    assert cut.status in (1, 2) and f"{next_one}, which is not there" in cut.out and '"verdict": "holds"' not in cut.out, cut
 
 
 def test_a_piece_that_can_not_be_put_there_fails_the_run(tmp_path):
@@ -155,6 +171,7 @@ def test_a_piece_that_can_not_be_put_there_fails_the_run(tmp_path):
     said, complaint = stress.communicate(timeout=PATIENCE_S)
     assert stress.returncode == 64 and "stress-set-nx-ex-del.2.jsonl: cannot be written" in complaint, complaint
     assert run("check", folders[0] / "stress-set-nx-ex-del.jsonl").status == 64
+    assert {path.name for path in folders[0].iterdir()} == {"stress-set-nx-ex-del.jsonl", "stress-set-nx-ex-del.2.jsonl"}, "none behind it"
     row, = json.loads((tmp_path / "latest/results.json").read_text())["results"]
     assert not row.get("history")
 

@@ -32,7 +32,8 @@ void history_writer_head(struct history_writer *writer, const struct history_hea
 int history_writer_flush(struct history_writer *writer);
 
 /* From here on a file is at most about piece_bytes long, a head and a line more: NAME.jsonl goes on
- * in NAME.2.jsonl, and so on. Each stands at its path when it is whole. Before the first event. */
+ * in NAME.2.jsonl, and so on. Each stands at its path when it is whole; the first that cannot be
+ * written is the last, and the close says which. Before the first event. */
 void history_writer_rotate(struct history_writer *writer, int64_t piece_bytes);
 
 /* A sink that appends events to the file; event.index is written as it is. Errors are kept for the
@@ -64,7 +65,8 @@ enum fail history_reader_follow(struct history_reader **reader, const char *path
 bool history_reader_was_cut(const struct history_reader *reader);
 
 /* The next event, which points into the reader until the one after it is read: *is_end true behind
- * the last one. FAIL_INPUT: a bad line, no end line, a gap in the indexes. */
+ * the last one. FAIL_INPUT: a bad line, no end line, a gap in the indexes. FAIL_UNKNOWN: there is
+ * no more of it, and it has no end (of a streamed one, or one in pieces). */
 enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
                               struct failure *failure);
 /* From here on every line is read as JSON of any kind, which takes longer and says the same: to see

@@ -17,7 +17,7 @@
 enum { BUFFER_BYTES = 64 * 1024 };
 
 struct history_writer {
-    struct outfile *file;    /* NULL: a piece that could not be opened; what is written is lost */
+    struct outfile *file;    /* NULL: a piece could not be written; what comes is lost */
     int64_t events, written; /* those that were in the file when that was last known */
     size_t room;             /* kept for the head; 0: it cannot become another one */
     bool has_no_room;        /* it does not fit there */
@@ -33,6 +33,10 @@ static void flush(struct history_writer *writer)
     if (writer->file)
         (void)fwrite(writer->buffer, 1, writer->used, writer->file->stream);
     writer->used = 0;
+    if (writer->pieces && writer->file && writer->file->error) {
+        log_pieces_stop(writer->pieces, writer->file);
+        writer->file = NULL;
+    }
 }
 
 static void put_bytes(struct history_writer *writer, const char *bytes, size_t size)
@@ -394,16 +398,18 @@ struct event_sink history_writer_sink(struct history_writer *writer)
 static enum fail release(struct history_writer *writer, bool is_given_up, struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
-    if (writer->file && is_given_up)
-        outfile_abandon(writer->file);
-    else if (writer->file)
-        fail = outfile_shut(writer->file, failure);
-    struct failure first;
-    if (writer->pieces && log_pieces_close(writer->pieces, &first)) {
-        *failure = first;
-        fail = first.code;
+    struct outfile *last = writer->file;
+    if (last && is_given_up) {
+        outfile_abandon(last);
+        free(last);
+        last = NULL;
     }
-    free(writer->file);
+    if (writer->pieces) {
+        fail = log_pieces_close(writer->pieces, last, failure);
+    } else if (last) {
+        fail = outfile_shut(last, failure);
+        free(last);
+    }
     free(writer);
     return fail;
 }

@@ -4,9 +4,11 @@
 #include "base/infile.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static enum fail take_chain(struct history_reader *reader, const json_t *object,
                             char chain[READER_CHAIN_MAX], struct failure *failure)
@@ -52,9 +54,16 @@ static enum fail path_beside(struct history_reader *reader, const json_t *next, 
     return FAIL_NONE;
 }
 
+/* A piece is put into place when it is whole, so one that is not there is no slip. */
 static enum fail open_next(struct history_reader *reader, const char *path, struct failure *failure)
 {
     FILE *file;
+    struct stat about;
+    if (lstat(path, &about) != 0 && errno == ENOENT)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "the history has no end: it goes on in %s, which is not there; its "
+                           "writer was killed, could not write on, or has not ended yet",
+                           path);
     if (infile_open(path, &file, failure))
         return failure_wrap(failure, "%s: the history goes on in another file", reader->path);
     (void)fclose(reader->file); /* only read from */

@@ -279,34 +279,6 @@ static void and_so_it_does_in_pieces(void **state)
     assert_true(remove_pieces() > 10);
 }
 
-static void an_abandoned_piece_leaves_those_before_it(void **state)
-{
-    struct history_head run = head();
-    struct history_writer *writer;
-    struct failure failure;
-    struct random random = {.seed = 3};
-    struct history_reader *reader;
-    struct event event;
-    bool is_end = false;
-    enum fail fail = FAIL_NONE;
-    (void)state;
-    assert_int_equal(history_writer_new(&writer, path, &run, &failure), FAIL_NONE);
-    history_writer_rotate(writer, 1);
-    struct event_sink sink = history_writer_sink(writer);
-    for (int i = 0; i < 3; i++) {
-        event = random_event(&random, i, EVENT_EXECUTE);
-        sink.take(sink.context, &event);
-    }
-    history_writer_abandon(writer);
-    assert_int_equal(history_reader_new(&reader, path, &run, &failure), FAIL_NONE);
-    for (int i = 0; i < 4 && !fail; i++)
-        fail = history_reader_next(reader, &event, &is_end, &failure);
-    assert_int_equal(fail, FAIL_INPUT);
-    assert_non_null(strstr(failure.text, "goes on in another file"));
-    history_reader_free(reader);
-    assert_int_equal(remove_pieces(), 2);
-}
-
 static void an_abandoned_history_leaves_nothing(void **state)
 {
     struct history_head run = head();
@@ -487,7 +459,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_of_every_kind_comes_back),
         cmocka_unit_test(and_so_it_does_in_pieces),
-        cmocka_unit_test(an_abandoned_piece_leaves_those_before_it),
         cmocka_unit_test(an_abandoned_history_leaves_nothing),
         cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(bad_files_are_refused_with_file_and_line),
