@@ -38,6 +38,32 @@ def test_check_judges_a_history_of_stress_like_stress_did(tmp_path, scheme):
     assert again.status == ran.status, (ran, again)
 
 
+def test_what_a_stress_run_could_not_decide_its_history_does_not_either(tmp_path):
+    """A fault that was asked for, and by this seed never comes: the run says so, and the history's end says it to `check`."""
+    ran = run("stress", "--scheme", "set-nx-px-cad", "--clients", "3", "--duration", "200ms", "--no-faults", "--drift", "0.0001%",
+              "--history", "--out", tmp_path / "out", "--json", "-")
+    again = run("check", next((tmp_path / "out" / "latest" / "histories").resolve().iterdir()), "--json", "-")
+    assert ran.status == again.status == 2 and verdicts(ran.json["results"][0]) == verdicts(again.json["results"][0]), (ran, again)
+    for row in (ran.json["results"][0], again.json["results"][0]):
+        (exclusion,) = (p for p in row["properties"] if p["property"] == "lease-exclusion")
+        assert exclusion["verdict"] == "unknown" and "no client's clock drifted" in exclusion["witness"][0], exclusion
+
+
+def test_only_what_is_proved_of_a_history_counts(tmp_path):
+    """Its end says for how many events that is so, and why: what was violated by then is, and nothing holds."""
+    run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path, "scenarios/expired-lease-double-delete.yaml")
+    history = next((tmp_path / "latest" / "histories").resolve().iterdir())
+    *lines, end = history.read_text().splitlines()
+    events = json.loads(end)["end"]
+    for more, status in (({}, 1), ({"incomplete": "why"}, 1), ({"incomplete": "why", "proved": events}, 1),
+                         ({"incomplete": "why", "proved": events // 2}, 2), ({"incomplete": "why", "proved": 0}, 2)):
+        history.write_text("\n".join([*lines, json.dumps({"end": events, **more})]) + "\n")
+        ran = run("check", history, "--json", "-")
+        (row,) = ran.json["results"]
+        assert ran.status == status and (row["trouble"] == "why") == (status == 2), (more, ran)
+        assert {p["verdict"] for p in row["properties"]} - {"unknown", "violated"} == (set() if more else {"holds"}), (more, row)
+
+
 @pytest.mark.parametrize("spoil", [{"verb": "SET"}, {"verb": "INCR"}, {"key": "lock"}])
 def test_only_a_read_of_what_the_lock_guards_may_be_nobodys(tmp_path, spoil):
     ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",

@@ -1,7 +1,8 @@
 /* history.h - the log file of a run: JSON Lines, one event a line.
  *
  * First line: the head, with "history": "picklock.history/2". Last line: {"end": N}, N events
- * before it; a file without it was cut off and is refused. Written under a temporary name and
+ * before it, and maybe what of them cannot be concluded; a file without it was cut off and is
+ * refused. Written under a temporary name and
  * renamed when whole; or, where its head says "streamed", at its place from the beginning: without
  * its end it is that of a writer that was killed, and nothing holds in it. Order = index. A history
  * of version 1, which knows no foreign programs, is read, too. reports/README.md tells of the
@@ -13,6 +14,14 @@
 #include "history/event.h"
 
 struct history_writer;
+
+/* What the end line says besides how many events there are; all of it may be empty. */
+struct history_doubts {
+    char incomplete[HISTORY_WHY_MAX]; /* why whatever is not violated is unknown */
+    char vacuous[HISTORY_WHY_MAX];    /* why no two holds can have been made to overlap */
+    bool is_partly_proved;            /* what is incomplete: only the first ... */
+    int64_t proved;                   /* ... so many events count at all */
+};
 
 /* Starts to write path (borrowed). *writer: the caller closes it. FAIL_INTERNAL when path is not
  * writable. */
@@ -39,6 +48,9 @@ void history_writer_rotate(struct history_writer *writer, int64_t piece_bytes);
 /* A sink that appends events to the file; event.index is written as it is. Errors are kept for the
  * close. */
 struct event_sink history_writer_sink(struct history_writer *writer);
+
+/* What the end line is to say (borrowed); a text that is too long is cut. */
+void history_writer_say_end(struct history_writer *writer, const struct history_doubts *end);
 
 /* Writes the end line, syncs, renames into place. Takes writer. On failure (disk full) nothing is
  * left at path, or, of a streamed one, what was written, without an end. */
@@ -69,6 +81,8 @@ bool history_reader_was_cut(const struct history_reader *reader);
  * no more of it, and it has no end (of a streamed one, or one in pieces). */
 enum fail history_reader_next(struct history_reader *reader, struct event *event, bool *is_end,
                               struct failure *failure);
+/* What its end line says; empty before that. Of the reader. */
+const struct history_doubts *history_reader_end(const struct history_reader *reader);
 /* From here on every line is read as JSON of any kind, which takes longer and says the same: to see
  * that it does. */
 void history_reader_be_generic(struct history_reader *reader);

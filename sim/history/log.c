@@ -24,6 +24,7 @@ struct history_writer {
     uint64_t put;            /* bytes so far */
     size_t used;
     struct log_pieces *pieces; /* NULL: one file */
+    struct history_doubts end;
     char buffer[BUFFER_BYTES];
 };
 
@@ -414,6 +415,24 @@ static enum fail release(struct history_writer *writer, bool is_given_up, struct
     return fail;
 }
 
+void history_writer_say_end(struct history_writer *writer, const struct history_doubts *end)
+{
+    writer->end = *end;
+}
+
+static void put_end(struct history_writer *writer)
+{
+    const struct history_doubts *end = &writer->end;
+    put_number(writer, "{\"end\":", writer->events);
+    if (end->incomplete[0])
+        put_text(writer, ",\"incomplete\":\"", end->incomplete);
+    if (end->is_partly_proved)
+        put_number(writer, ",\"proved\":", end->proved);
+    if (end->vacuous[0])
+        put_text(writer, ",\"vacuous\":\"", end->vacuous);
+    put(writer, "}\n");
+}
+
 enum fail history_writer_close(struct history_writer *writer, struct failure *failure)
 {
     if (writer->has_no_room) {
@@ -424,8 +443,7 @@ enum fail history_writer_close(struct history_writer *writer, struct failure *fa
     }
     const int64_t events = writer->events, written = writer->written;
     const bool is_shown = writer->room > 0;
-    put_number(writer, "{\"end\":", events);
-    put(writer, "}\n");
+    put_end(writer);
     flush(writer);
     struct failure why;
     const enum fail fail = release(writer, false, &why);

@@ -304,12 +304,38 @@ static enum fail take_event(struct history_reader *reader, json_t *object, struc
     return end_event(reader, event, seen, filled, failure);
 }
 
+/* What it says besides. */
+static enum fail take_end_words(struct history_reader *reader, json_t *object,
+                                struct failure *failure)
+{
+    struct history_doubts *end = &reader->end;
+    const struct {
+        const char *name;
+        char *text;
+    } texts[] = {{"incomplete", end->incomplete}, {"vacuous", end->vacuous}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const json_t *text = json_object_get(object, texts[i].name);
+        reader_at(reader, texts[i].name);
+        if (text &&
+            reader_text(reader, texts[i].name, text, texts[i].text, HISTORY_WHY_MAX, failure))
+            return failure->code;
+    }
+    const json_t *proved = json_object_get(object, "proved");
+    reader_at(reader, "proved");
+    end->is_partly_proved = proved != NULL;
+    if (!proved)
+        return FAIL_NONE;
+    if (!end->incomplete[0])
+        return reader_refuses(reader, failure, "'proved' goes with 'incomplete', which says why");
+    return reader_number(reader, "proved", proved, 0, reader->events, &end->proved, failure);
+}
+
 static enum fail take_end(struct history_reader *reader, json_t *object, struct failure *failure)
 {
-    static const char *const only[] = {"end"};
+    static const char *const only[] = {"end", "incomplete", "proved", "vacuous"};
     const json_t *end = json_object_get(object, "end");
     int64_t events = 0;
-    if (reader_only(reader, object, only, 1, failure))
+    if (reader_only(reader, object, only, sizeof only / sizeof only[0], failure))
         return FAIL_INPUT;
     reader_at(reader, "end");
     enum fail fail = reader_number(reader, "end", end, 0, INT64_MAX, &events, failure);
@@ -319,6 +345,8 @@ static enum fail take_end(struct history_reader *reader, json_t *object, struct 
         return reader_refuses(reader, failure,
                               "the end line counts %" PRId64 " events, there are %" PRId64, events,
                               reader->events);
+    if (take_end_words(reader, object, failure))
+        return FAIL_INPUT;
     reader->is_over = true;
     return reader_nothing_more(reader, failure);
 }
@@ -440,6 +468,11 @@ enum fail history_reader_follow(struct history_reader **reader, const char *path
                                 struct failure *failure)
 {
     return start(reader, path, follow, head, failure);
+}
+
+const struct history_doubts *history_reader_end(const struct history_reader *reader)
+{
+    return &reader->end;
 }
 
 bool history_reader_was_cut(const struct history_reader *reader)

@@ -31,6 +31,7 @@ struct history_reader {
     struct client_calls *calls; /* by client */
     char (*names)[NAME_MAX_BYTES];
     char (*processes)[NAME_MAX_BYTES];
+    struct history_doubts end;
     struct follow *follow; /* NULL: nobody writes it any more */
     char *room;            /* what was read; of that up to begin is done with */
     size_t begin, filled;

@@ -132,6 +132,12 @@ int64_t history_source_process(const struct history_source *source)
     return source->jepsen ? jepsen_reader_process(source->jepsen) : -1;
 }
 
+const struct history_doubts *history_source_end(const struct history_source *source)
+{
+    static const struct history_doubts nothing;
+    return source->ours ? history_reader_end(source->ours) : &nothing;
+}
+
 bool history_source_was_cut(const struct history_source *source)
 {
     return source->ours && history_reader_was_cut(source->ours);

@@ -29,6 +29,8 @@ enum fail history_source_next(struct history_source *source, struct event *event
                               struct failure *failure);
 /* As jepsen_reader_process(); -1: of ours, which has clients and no processes. */
 int64_t history_source_process(const struct history_source *source);
+/* As history_reader_end(); empty: of somebody else's. */
+const struct history_doubts *history_source_end(const struct history_source *source);
 /* As history_reader_was_cut(). */
 bool history_source_was_cut(const struct history_source *source);
 /* As jepsen_reader_note(). */

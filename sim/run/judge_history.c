@@ -36,10 +36,12 @@ static void look(void *context)
 }
 
 static void add_row(const struct history_judging *judging, const struct history_head *head,
-                    const char *cut, const char *gap, const struct finding *findings,
-                    const struct counters *counters, struct results *results)
+                    const struct history_doubts *end, const char *cut, const char *gap,
+                    const struct finding *findings, const struct counters *counters,
+                    struct results *results)
 {
     bool is_stress = strcmp(head->scenario, "stress") == 0;
+    const char *vacuity = is_stress ? result_vacuity(counters, false) : NULL;
     snprintf(results->world, sizeof results->world, "%s", head->world);
     snprintf(results->server_version, sizeof results->server_version, "%s", head->server_version);
     results->seed = head->seed;
@@ -49,14 +51,19 @@ static void add_row(const struct history_judging *judging, const struct history_
                                    .interrupted = judging->interrupted  ? judging->interrupted
                                                   : cut                 ? cut
                                                   : head->incomplete[0] ? head->incomplete
+                                                  : end->incomplete[0]  ? end->incomplete
                                                                         : NULL,
                                    .gap = gap,
                                    .tells_all = head->has_promises,
-                                   .vacuity = is_stress ? result_vacuity(counters, false) : NULL});
+                                   .vacuity = end->vacuous[0] ? end->vacuous : vacuity});
 }
 
-enum fail judge_history(const struct history_judging *judging, struct results *results,
-                        struct history_judged *judged, struct failure *failure)
+#define WHOLE INT64_MAX
+
+/* Only what the first of them say, where the history's end says so. */
+static enum fail judge_first(int64_t events, const struct history_judging *judging,
+                             struct results *results, struct history_judged *judged,
+                             struct failure *failure)
 {
     struct history_source *source;
     struct history_head head;
@@ -87,9 +94,17 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         follow->context = &so_far;
     }
     while (!(fail = history_source_next(source, &event, &is_end, failure)) && !is_end) {
+        if (event.index >= events)
+            continue;
         checks_event(checks, &event);
         last_us = event.time_us;
         is_inferred |= event.is_inferred;
+    }
+    const struct history_doubts end = *history_source_end(source);
+    if (!fail && events == WHOLE && end.is_partly_proved) {
+        checks_free(checks);
+        history_source_free(source);
+        return judge_first(end.proved, judging, results, judged, failure);
     }
     if (!fail && history_source_note(source))
         results_note(results, memory_text(history_source_note(source)));
@@ -111,10 +126,16 @@ enum fail judge_history(const struct history_judging *judging, struct results *r
         for (int i = 0; i < PROPERTY_COUNT && !gap; i++)
             if (findings[i].is_unproved)
                 gap = findings[i].witness[0];
-        add_row(judging, &head, ended, gap, findings, &judged->counters, results);
+        add_row(judging, &head, &end, ended, gap, findings, &judged->counters, results);
         judged->gap = gap ? memory_text(gap) : NULL;
     }
     checks_free(checks);
     history_source_free(source);
     return fail;
+}
+
+enum fail judge_history(const struct history_judging *judging, struct results *results,
+                        struct history_judged *judged, struct failure *failure)
+{
+    return judge_first(WHOLE, judging, results, judged, failure);
 }

@@ -12,6 +12,7 @@
 static void recording_take(void *context, const struct event *event)
 {
     struct recording *recording = context;
+    recording->events++;
     recording->last_us = event->time_us;
     recording->has_executed |= event->kind == EVENT_EXECUTE && event->op != OP_ACCESS;
     if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
@@ -90,6 +91,7 @@ static enum fail save_files(struct recording *recording, const struct runner *ru
     if (recording->writer) {
         struct history_writer *writer = recording->writer;
         recording->writer = NULL;
+        history_writer_say_end(writer, &recording->end);
         if (history_writer_close(writer, failure))
             return failure->code;
     }

@@ -13,9 +13,11 @@ struct recording {
     struct checks *checks;
     struct series_recorder *series; /* NULL: none is recorded */
     struct schedule *schedule;      /* NULL: none is written */
-    int64_t last_us;                /* time of its last event */
-    bool is_unsupported;            /* a server did not know a command */
-    bool has_executed;              /* a server has executed one that a lock sent */
+    struct history_doubts end;      /* what its history is to say of it */
+    int64_t events;
+    int64_t last_us;     /* time of its last event */
+    bool is_unsupported; /* a server did not know a command */
+    bool has_executed;   /* a server has executed one that a lock sent */
 };
 
 /* What stands at the head of the run's history. */

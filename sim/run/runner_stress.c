@@ -5,6 +5,7 @@
 #include "base/usage.h"
 #include "checks/finding.h"
 #include "run/recording.h"
+#include "run/stress_reasons.h"
 #include "run/walk.h"
 #include "worker/crowd.h"
 
@@ -42,124 +43,6 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
         figures->operations_per_second = counters->operations * 1000000 / outcome->elapsed_us;
 }
 
-/* How long it ran, to the millisecond. */
-static const char *print_elapsed(const struct stress_outcome *outcome, char text[UNITS_TEXT_MAX])
-{
-    return units_print_duration(outcome->elapsed_us / 1000 * 1000, text);
-}
-
-/* "it was interrupted after 0.7s of 10s", or that its history was to be kept and is not, and why
- * (unsaved); NULL: neither. Owned. */
-static char *cut_short(const struct stress_options *options, const struct stress_outcome *outcome,
-                       const char *unsaved)
-{
-    if (unsaved)
-        return memory_format("its history is lost: %s", unsaved);
-    if (!outcome->was_stopped)
-        return NULL;
-    char ran[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
-    const int64_t wanted_us = options->duration_us ? options->duration_us + options->heal_us : 0;
-    return memory_format("it was interrupted after %s of %s", print_elapsed(outcome, ran),
-                         wanted_us ? units_print_duration(wanted_us, wanted) : "no end");
-}
-
-static bool wants_faults(const struct stress_options *options)
-{
-    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
-        if (server_strike_ppm(options, (enum server_strike)i))
-            return true;
-    return options->server_drift_ppm || options->drift_ppm || options->pause_ppm ||
-           options->delay_ppm || options->pause_after_grant_ppm || options->stall_in_release_ppm ||
-           options->delay_past_lease_ppm || options->lose_reply_ppm || options->lose_request_ppm ||
-           options->crash_ppm;
-}
-
-/* What was asked for, and never came: nothing says how the scheme would have stood it. */
-static const char *never_struck(const struct stress_options *options,
-                                const struct stress_outcome *outcome)
-{
-    const int64_t *struck = outcome->struck;
-    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
-        if (server_strike_ppm(options, (enum server_strike)i) &&
-            !struck[server_strike_rows[i].struck])
-            return server_strike_rows[i].never;
-    if (options->drift_ppm && !struck[STRUCK_CLIENT_DRIFT])
-        return "no client's clock drifted: a higher rate, or another seed, may find something";
-    if (options->server_drift_ppm && !struck[STRUCK_SERVER_DRIFT])
-        return "no server's clock drifted: a higher rate, or another seed, may find something";
-    if (options->pause_after_grant_ppm && !struck[STRUCK_AFTER_GRANT])
-        return "no client stalled right after a grant: a longer run may find something";
-    if (options->stall_in_release_ppm && !struck[STRUCK_IN_RELEASE])
-        return "no client stalled between two commands of a release: this scheme's may have one "
-               "only, or a longer run may find something";
-    if (options->delay_past_lease_ppm && !struck[STRUCK_PAST_LEASE])
-        return "no command was late by a lease: a longer run may find something";
-    return NULL;
-}
-
-/* Whoever was granted a lock, and no server that we see executed anything. */
-static const char past_us[] =
-    "it was granted the lock, and sent no command to the servers that it was given: what goes past "
-    "them is not seen, and no fault of the network strikes it. Use the addresses of init as they "
-    "are (\"servers\")";
-
-/* Why nothing could have been found; NULL: it could. A stall within a release strikes behind the
- * hold, and is what was asked for all the same. */
-static const char *vacuity_of(const struct stress_options *options,
-                              const struct stress_outcome *outcome, const struct counters *counters)
-{
-    const char *unstruck = never_struck(options, outcome);
-    if (unstruck || outcome->struck[STRUCK_IN_RELEASE])
-        return unstruck;
-    return result_vacuity(counters, wants_faults(options));
-}
-
-/* Who does not answer; owned, without a full stop. NULL: everybody does. */
-static char *unanswered(const struct stress_outcome *outcome)
-{
-    char text[UNITS_TEXT_MAX];
-    if (!outcome->unanswered.workers)
-        return NULL;
-    return memory_format(
-        "%d of %d workers did not answer any more in the end: c%d, asked to %s the lock, had not "
-        "for %s. `picklock test --once` shows what one waits for",
-        outcome->unanswered.workers, outcome->clients, outcome->unanswered.first + 1,
-        outcome->unanswered.op == OP_ACQUIRE ? "acquire" : "release",
-        units_print_duration(outcome->unanswered.for_us / 1000 * 1000, text));
-}
-
-/* vacuity_of(), or that nobody answered any more: who acquires may wait for long, but a release
- * that nobody answers has ended the run before. Owned. */
-static char *vacuity_told(const struct stress_options *options,
-                          const struct stress_outcome *outcome, const struct counters *counters,
-                          bool has_executed)
-{
-    if (counters->grants && !has_executed)
-        return memory_text(past_us);
-    const char *vacuity = vacuity_of(options, outcome, counters);
-    const bool has_ended =
-        outcome->unanswered.workers == outcome->clients && outcome->unanswered.op == OP_RELEASE;
-    char *silent = vacuity || has_ended ? unanswered(outcome) : NULL;
-    return silent ? silent : vacuity ? memory_text(vacuity) : NULL;
-}
-
-/* Faults had ended, and still: why a scheme is not decided that did not get over them. NULL: it
- * did, or was not asked to. Owned. */
-static char *not_healed(const struct stress_options *options, const struct stress_outcome *outcome)
-{
-    if (!options->heal_us || outcome->was_stopped || outcome->has_seen_enough)
-        return NULL;
-    if (!outcome->healed_of)
-        return memory_format("nobody asked for a lock early enough while the run healed: --heal "
-                             "wants more than %d leases",
-                             PATIENCE_LEASES + 1);
-    if (!outcome->unhealed)
-        return NULL;
-    return memory_format("faults had ended, and %d of %d locks that were asked for then were "
-                         "granted to nobody",
-                         outcome->unhealed, outcome->healed_of);
-}
-
 static bool is_violated(const struct finding *findings)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)
@@ -176,6 +59,7 @@ struct watcher {
     void (*progress)(void *context, const struct stress_progress *progress);
     void *context;
     struct finding proved[PROPERTY_COUNT]; /* what was violated by the last proved() */
+    int64_t proved_events;                 /* so many had come by then */
 };
 
 /* "unlock-bug 12, overrun 3": the gravest first, as causes.def has them. Owned, NULL: none. */
@@ -230,6 +114,7 @@ static void keep_proved(void *context)
     struct watcher *watcher = context;
     const struct checks *checks = watcher->recording->checks;
     const unsigned violated = checks_violated(checks);
+    watcher->proved_events = watcher->recording->events;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         if (!(violated >> i & 1))
             continue;
@@ -261,11 +146,11 @@ static void note_early_end(struct results *results, const struct stress_options 
     if (outcome->has_seen_enough)
         results_note(results, memory_format("The stress run of %s ended behind its first "
                                             "violation, after %s, as it was told to.",
-                                            options->scheme->name, print_elapsed(outcome, ran)));
+                                            options->scheme->name, stress_elapsed(outcome, ran)));
     else if (!options->duration_us && !outcome->was_stopped)
         results_note(results, memory_format("The stress run of %s had no time of its own: it was "
                                             "stopped after %s.",
-                                            options->scheme->name, print_elapsed(outcome, ran)));
+                                            options->scheme->name, stress_elapsed(outcome, ran)));
 }
 
 static void note_doubt(struct results *results, const struct stress_options *options,
@@ -320,7 +205,7 @@ static void note_how_it_ran(struct results *results, const struct stress_options
                             const struct stress_outcome *outcome, const struct result_row *row)
 {
     const bool has_grants = row->stress->grants > 0;
-    char *silent = has_grants ? NULL : unanswered(outcome); /* else a verdict tells of it */
+    char *silent = has_grants ? NULL : stress_unanswered(outcome); /* else a verdict tells of it */
     note_early_end(results, options, outcome);
     if (silent)
         results_note(results, memory_format("%s.", silent));
@@ -391,34 +276,39 @@ static void take_back(struct finding *findings, const struct finding *proved, co
     }
 }
 
-/* The verdicts of what was recorded, and its figures. unsaved: see cut_short(). */
-static void judge(struct result_row *row, struct recording *recording,
-                  const struct stress_options *options, const struct stress_outcome *outcome,
-                  const struct watcher *watcher, const char *unsaved)
+/* The verdicts of what was recorded, and its figures. What its history says of them is in it before
+ * it is saved; FAIL_..: it is not, and nothing is as it was to be. */
+static enum fail judge(struct result_row *row, struct recording *recording,
+                       const struct runner *runner, const struct stress_options *options,
+                       const struct stress_outcome *outcome, const struct watcher *watcher,
+                       struct failure *failure)
 {
     struct finding findings[PROPERTY_COUNT];
     struct counters counters;
     checks_finish(recording->checks, recording->last_us, findings, &counters);
-    char *interrupted = cut_short(options, outcome, unsaved);
-    char *vacuity = vacuity_told(options, outcome, &counters, recording->has_executed);
-    char *sick = not_healed(options, outcome);
-    const char *doubt = outcome->doubt.code ? outcome->doubt.text : sick;
-    if (outcome->doubt.code)
+    struct stress_reasons reasons =
+        stress_reasons_find(options, outcome, &counters, recording->has_executed);
+    reasons.proved = watcher->proved_events;
+    stress_reasons_say(&reasons, &recording->end);
+    const enum fail fail = recording_save(recording, runner, row, failure);
+    char *lost = fail ? memory_format("its history is lost: %s", failure->text) : NULL;
+    const char *doubt = reasons.doubt ? reasons.doubt : reasons.unhealed;
+    if (reasons.doubt)
         take_back(findings, watcher->proved, doubt);
     const bool has_found = is_violated(findings); /* that stays */
     result_judge(row, findings,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
-                                   .interrupted = interrupted,
+                                   .interrupted = lost ? lost : reasons.interrupted,
                                    .error = has_found ? NULL : doubt,
                                    .gap = has_found ? doubt : NULL,
-                                   .vacuity = vacuity,
+                                   .vacuity = reasons.vacuity,
                                    .fail_on = watcher->fail_on});
-    free(interrupted);
-    free(sick);
-    free(vacuity);
+    free(lost);
+    stress_reasons_free(&reasons);
     fill_figures(row->stress, outcome, &counters);
     series_fill(recording->series, &row->stress->series);
     row->elapsed_us = outcome->elapsed_us;
+    return fail;
 }
 
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
@@ -456,8 +346,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     if (fail) {
         results_drop_last(results);
     } else {
-        fail = recording_save(&recording, runner, row, failure);
-        judge(row, &recording, options, &outcome, watcher, fail ? failure->text : NULL);
+        fail = judge(row, &recording, runner, options, &outcome, watcher, failure);
         row->stress->cpu_us = usage_cpu_us() - began_us + outcome.proxy_processes_cpu_us;
         note_how_it_ran(results, options, &outcome, row);
         if (is_worker)
