@@ -46,4 +46,5 @@ part "mutations"        make mutations
 part "ten minutes" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness harness/test_history_pieces.py -k ten_minutes
 part "10 000 clients"   harness/many_clients.sh "${BUILD:-build}/picklock"
 part "falsealarm"       make falsealarm FALSEALARM="--verdicts 10000 --seed $(date +%s)"
+part "falsealarm, short" make falsealarm FALSEALARM="--verdicts 10000 --short --seed $(date +%s)"
 parts_end 0

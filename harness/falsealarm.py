@@ -2,11 +2,12 @@
 """Are safe schemes blamed? Each safe scheme under each fault, with a seed of its own, while burners of this script keep the
 machine busy: what is slow, late or cut off must never be told as the scheme's fault.
 
-    BUILD=build harness/falsealarm.py [--verdicts N | --seconds N] [--seed N] [--burners N] [--keep DIR]
+    BUILD=build harness/falsealarm.py [--verdicts N | --seconds N] [--short] [--seed N] [--burners N] [--keep DIR]
 
-A verdict is one scheme in one run: of `stress` (several profiles, leases, numbers of clients), `run` (all scenarios that speak
-about it) and `explore --search random` (no fault). Blamed: violated, with a cause that is the scheme's fault (causes.def), and
-that stands not in ALLOWED. 0 as long as nothing is; then the run folder is kept, and the command stands there."""
+A verdict is one scheme in one run: of `stress` (several profiles, leases, numbers of clients; half of the runs whose proxy is not
+left out have 1 to 3 processes that hold its ends of connections), `run` (all scenarios that speak about it) and `explore --search
+random` (no fault). With --short it is of `stress` alone, in runs of half a second. Blamed: violated, with a cause that is the scheme's
+fault (causes.def), and that stands not in ALLOWED. 0 as long as nothing is; then the run folder is kept, and the command stands there."""
 
 import argparse
 import collections
@@ -45,15 +46,21 @@ PROFILES = {
     "in-release": ["--no-faults", "--stall-in-release", "20%", "--pause-time", "150ms"],
     "past-lease": ["--no-faults", "--delay-past-lease", "2%"],
     "many-locks": ["--delay", "5%", "--pause", "3%", "--locks", "500", "--hold", "exponential:5ms", "--think", "1ms..20ms"],
-    "healed": ["--crash", "1%", "--delay-past-lease", "1%", "--heal", "7s"],
+    "healed": ["--crash", "1%", "--delay-past-lease", "1%"],
     "one-at-a-time": ["--real-time", "--delay", "5%", "--pause", "3%"],
     "unix-sockets": ["--unix-sockets", "--delay", "5%", "--pause", "3%", "--crash", "1%"],
     "direct": ["--direct", "--no-faults", "--pause", "3%", "--crash", "1%", "--pause-after-grant", "2%"],
     "default": [],
     "all": ["--pause", "3%", "--delay", "5%", "--lose-reply", "1%", "--lose-request", "1%", "--crash", "1%"],
 }
+# What strikes servers; a stall or a delay beside it is where a verdict is hardest.
+SERVER_FAULTS = ["client-kill", "client-pause", "stopped-server", "restart-empty", "restart-aof", "restart-old", "failover", "evict",
+                 "flush-all", "flush-scripts", "server-clock"]
+PROFILES.update({fault: ["--no-faults", f"--{fault}", "1%", "--delay", "5%", "--pause", "3%"] for fault in SERVER_FAULTS})
+WITHOUT_PROXY = {"direct"}
 # A stall, or a client that dies in one, can come while its timer should ring.
-STALLS = {"pause", "after-grant", "in-release", "many-locks", "healed", "one-at-a-time", "server-drift", "direct", "unix-sockets", "default", "all"}
+STALLS = {"pause", "after-grant", "in-release", "many-locks", "healed", "one-at-a-time", "server-drift", "direct", "unix-sockets", "default", "all",
+          *SERVER_FAULTS}
 UNANSWERED = set(PROFILES)  # a busy machine is enough for an answer that comes too late to be waited for
 
 NO_VALIDITY = "it looks at no clock when the answer comes: a grant that is told behind its own lease is believed"
@@ -96,21 +103,26 @@ def burners(count):
     return [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=end_with_parent) for _ in range(count)]
 
 
-def stress_words(scheme, profile, dice):
-    lease = "200ms" if profile == "very-late" else dice.choice(["200ms", "500ms", "2s"])
-    return ["stress", "--scheme", scheme, *PROFILES[profile], "--clients", str(dice.choice([5, 40, 100])), "--lease", lease,
-            "--duration", dice.choice(["1s", "2s", "4s"]), "--history"]
+def stress_words(scheme, profile, dice, is_short=False):
+    lease_ms = 200 if profile == "very-late" else dice.choice([100, 200, 500] if is_short else [200, 500, 2000])
+    processes = 0 if profile in WITHOUT_PROXY else dice.choice([0, 0, 0, 1, 2, 3])
+    return ["stress", "--scheme", scheme, *PROFILES[profile], "--clients", str(dice.choice([5, 40, 100])), "--lease", f"{lease_ms}ms",
+            "--duration", dice.choice(["300ms", "500ms", "700ms"] if is_short else ["1s", "2s", "4s"]), "--history",
+            *(["--heal", f"{4 * lease_ms}ms"] if profile == "healed" else []),
+            *(["--proxy-processes", str(processes)] if processes else [])]
 
 
-def runs(schemes, seed):
-    """(profile, words) without an end: stress mostly, each scheme under each profile in turn."""
+def runs(schemes, seed, is_short=False):
+    """(profile, words) without an end: stress mostly, each scheme under each profile in turn; nothing else in the short form."""
     number = 0
     while True:
         dice = random.Random(seed + number)
         for profile in PROFILES:
             for scheme in schemes:
                 number += 1
-                yield profile, [*stress_words(scheme, profile, dice), "--seed", str(seed + number)]
+                yield profile, [*stress_words(scheme, profile, dice, is_short), "--seed", str(seed + number)]
+        if is_short:
+            continue
         number += 1
         yield "run", ["run", "--scheme", ",".join(schemes), "--seed", str(seed + number)]
         for clients in (2, 3, 4):
@@ -168,6 +180,7 @@ def main():
     parser = argparse.ArgumentParser(description="Are safe schemes blamed, on a busy machine?")
     parser.add_argument("--verdicts", type=int, default=0, help="as many at least (default 2000 without --seconds)")
     parser.add_argument("--seconds", type=float, default=0, help="for so long")
+    parser.add_argument("--short", action="store_true", help="stress alone, half a second a run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=4, help="runs at a time")
     parser.add_argument("--profile", choices=sorted(PROFILES), help="stress with this one only")
@@ -178,7 +191,7 @@ def main():
     schemes, causes, began = safe_schemes(), blamed_on_schemes(), time.monotonic()
     verdicts = runs_made = unknown = 0
     wrong, rightly = [], collections.Counter()
-    todo = ((profile, words) for profile, words in runs(schemes, asked.seed) if asked.profile in (None, profile))
+    todo = ((profile, words) for profile, words in runs(schemes, asked.seed, asked.short) if asked.profile in (None, profile))
     busy = burners(asked.burners)
     try:
         for (profile, words), (made, status, out, err) in some_at_once(

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from conftest import BUILD, PATIENCE_S, ROOT, stat_of
-from falsealarm import ALLOWED, PROFILES, blamed_on_schemes, blames, burners, runs, safe_schemes
+from falsealarm import ALLOWED, PROFILES, WITHOUT_PROXY, blamed_on_schemes, blames, burners, runs, safe_schemes
 
 CAUSES = blamed_on_schemes()
 
@@ -57,6 +57,25 @@ def test_every_scheme_meets_every_profile():
     assert met == {(profile, scheme) for profile in PROFILES for scheme in ALLOWED}
 
 
+@pytest.mark.parametrize("is_short", [False, True])
+def test_the_proxys_ends_are_held_by_one_to_three_processes_in_half_of_the_runs(is_short):
+    drawn, todo = {}, runs(safe_schemes(), 1, is_short)
+    for _ in range(2 * len(ALLOWED) * len(PROFILES)):
+        profile, words = next(todo)
+        if words[0] != "stress" or "--direct" in words:
+            assert "--proxy-processes" not in words
+            continue
+        processes = int(words[words.index("--proxy-processes") + 1]) if "--proxy-processes" in words else 0
+        drawn.setdefault(processes, set()).add(profile)
+    assert set(drawn) == {0, 1, 2, 3}
+    assert set.union(*(drawn[n] for n in (1, 2, 3))) == set(PROFILES) - WITHOUT_PROXY
+
+
+def test_the_short_form_is_stress_alone():
+    todo = runs(safe_schemes(), 1, True)
+    assert {next(todo)[1][0] for _ in range(2 * len(ALLOWED) * len(PROFILES) + 10)} == {"stress"}
+
+
 def test_burners_end_with_the_script():
     code = "import falsealarm, os; print(falsealarm.burners(1)[0].pid, flush=True); os._exit(0)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "harness", text=True, capture_output=True, check=True,
@@ -74,7 +93,7 @@ def test_a_run_that_blames_fails_with_its_history_kept(tmp_path):
     code = ("import falsealarm, json\n"
             "falsealarm.ALLOWED['set-nx-ex-del'] = {}\n"
             "falsealarm.safe_schemes = lambda: ['set-nx-ex-del']\n"
-            f"falsealarm.stress_words = lambda scheme, profile, dice: ['stress', '--scheme', scheme, *{words}]\n"
+            f"falsealarm.stress_words = lambda scheme, profile, dice, is_short: ['stress', '--scheme', scheme, *{words}]\n"
             "raise SystemExit(falsealarm.main())")
     done = subprocess.run([sys.executable, "-c", code, "--verdicts", "1", "--burners", "0", "--jobs", "1", "--profile", "pause",
                            "--keep", tmp_path / "kept"], cwd=ROOT / "harness", text=True, capture_output=True,

@@ -304,8 +304,13 @@ static void written(struct monitor *monitor, const struct event *event,
         return;
     struct minted *newest = &self->locks[event->lock].newest;
     bool is_stale = newest->grant > grant && event->from_us >= newest->time_us;
+    /* Whose counter began anew since gives later grants tokens that need not be larger. */
+    bool is_of_before = is_fenced && self->locks[event->lock].forgot_index > grant;
     if (is_accepted && is_stale && was_disowned(ledger, event))
-        say_write(monitor, event, CAUSE_STALE_WRITE, "the resource accepted this stale write");
+        say_write(monitor, event, is_of_before ? CAUSE_LOST_GRANT : CAUSE_STALE_WRITE,
+                  is_of_before ? "the resource accepted this stale write: a server forgot the "
+                                 "counter of the tokens, which began anew"
+                               : "the resource accepted this stale write");
     bool is_reset = self->locks[event->lock].is_counted_anew &&
                     self->locks[event->lock].accepted[event->server].number > fence;
     if (!is_accepted && newest->grant <= grant)
