@@ -36,6 +36,8 @@ struct lock_fences {
     int64_t forgot_index;  /* the last time that a server forgot its keys */
     bool has_reset;        /* a client of the history wrote the counter other than by counting */
     bool is_counted_anew;  /* the counter went back: the resource may know larger numbers */
+    int64_t
+        of_before; /* the largest that the resource accepted since of a grant of before; 0: none */
     struct reached counted[SERVERS_MAX], accepted[SERVERS_MAX];
 };
 
@@ -83,6 +85,7 @@ static void forget(struct lock_fences *lock, const struct event *event)
 {
     lock->forgot_index = event->index;
     lock->newest.grant = NO_INDEX;
+    lock->of_before = 0;
 }
 
 /* What no fault made, in a history that tells of all who write, no server has forgotten: then it
@@ -277,6 +280,14 @@ static void accepted_older(struct monitor *monitor, const struct event *event,
     say_write(monitor, event, CAUSE_STALE_WRITE, what);
 }
 
+/* Is it refused because of a larger token, of before a server forgot the counter? */
+static bool is_counted_again(const struct lock_fences *lock, const struct event *event,
+                             int64_t fence)
+{
+    return lock->of_before > fence ||
+           (lock->is_counted_anew && lock->accepted[event->server].number > fence);
+}
+
 static void written(struct monitor *monitor, const struct event *event,
                     const struct key_effect *effect)
 {
@@ -302,17 +313,19 @@ static void written(struct monitor *monitor, const struct event *event,
     int64_t grant = ledger_owned_index(ledger, event->client, event->attempt);
     if (grant == NO_INDEX)
         return;
-    struct minted *newest = &self->locks[event->lock].newest;
+    struct lock_fences *lock = &self->locks[event->lock];
+    struct minted *newest = &lock->newest;
     bool is_stale = newest->grant > grant && event->from_us >= newest->time_us;
     /* Whose counter began anew since gives later grants tokens that need not be larger. */
-    bool is_of_before = is_fenced && self->locks[event->lock].forgot_index > grant;
+    bool is_of_before = is_fenced && lock->forgot_index > grant;
     if (is_accepted && is_stale && was_disowned(ledger, event))
         say_write(monitor, event, is_of_before ? CAUSE_LOST_GRANT : CAUSE_STALE_WRITE,
                   is_of_before ? "the resource accepted this stale write: a server forgot the "
                                  "counter of the tokens, which began anew"
                                : "the resource accepted this stale write");
-    bool is_reset = self->locks[event->lock].is_counted_anew &&
-                    self->locks[event->lock].accepted[event->server].number > fence;
+    if (is_accepted && is_of_before && fence > lock->of_before)
+        lock->of_before = fence;
+    bool is_reset = is_counted_again(lock, event, fence);
     if (!is_accepted && newest->grant <= grant)
         say_write(monitor, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
                   is_reset ? "the resource refused the newest holder's write: a server forgot the "

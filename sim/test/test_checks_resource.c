@@ -119,6 +119,30 @@ static void what_a_forgotten_counter_lets_in_is_the_deployments(void **state)
     }
 }
 
+/* A's write comes first, and B's, which is newer, is refused: A's token is of before a restart; or
+ * it is not, and the scheme's doing. */
+static void what_a_forgotten_counter_keeps_out_is_the_deployments(void **state)
+{
+    enum { BEFORE, BETWEEN, NEVER };
+    (void)state;
+    for (int restart = BEFORE; restart <= NEVER; restart++) {
+        struct story *story = story_new(&minting, 1, 300);
+        if (restart == BEFORE)
+            strikes(story, "restart-empty", -1, 0, 0);
+        is_granted(story, A);
+        at(story, 310);
+        if (restart == BETWEEN)
+            strikes(story, "restart-empty", -1, 0, 0);
+        is_granted(story, B);
+        writes(story, A, 2, INTEGER(1));
+        writes(story, B, 1, INTEGER(0));
+        ends(story);
+        assert_violated(story, PROPERTY_FENCE_ORDER, 1,
+                        restart == BETWEEN ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER);
+        story_free(story);
+    }
+}
+
 /* A replica brings his lock back, and he has it once more: his write is none of a lock that is
  * over.
  */
@@ -451,6 +475,7 @@ int main(void)
         cmocka_unit_test(tokens_that_grow_with_grants_are_silent_though_replies_cross),
         cmocka_unit_test(without_a_fence_a_stale_write_is_accepted),
         cmocka_unit_test(what_a_forgotten_counter_lets_in_is_the_deployments),
+        cmocka_unit_test(what_a_forgotten_counter_keeps_out_is_the_deployments),
         cmocka_unit_test(who_has_his_lock_again_writes_nothing_stale),
         cmocka_unit_test(a_counter_that_a_restart_forgot_is_the_deployments),
         cmocka_unit_test(a_token_that_is_told_again_is_a_loss_only_where_there_can_be_one),
