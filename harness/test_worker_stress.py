@@ -58,7 +58,7 @@ def test_a_plain_delete_is_found(picklock, tmp_path, worker):
 def test_a_correct_lock_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path):
     """With all faults. Commands that are late may be granted late, and nobody of this lock asks for the time; answers that were lost
     leave the key behind."""
-    ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--duration", "3s", "--silence", "0.5%", "--silence-time", "20ms",
+    ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--duration", "2s", "--silence", "0.5%", "--silence-time", "20ms",
                              "--refuse", "0.5%", "--refuse-time", "20ms", *FAULTS)
     causes = {one["cause"] for one in found.values() if one["verdict"] == "violated"}
     assert causes <= {"overrun", "late-grant", "leftover"}, ran
@@ -89,7 +89,7 @@ def test_a_server_out_of_reach(picklock, tmp_path, fault, name):
 
 def test_fences_are_written_with(picklock, tmp_path):
     """What the lock guards refuses an old fence; where fences do not go up, a stale write is taken."""
-    pauses = ("--pause", "60%", "--duration", "3s")
+    pauses = ("--pause", "60%", "--duration", "2s")
     _, good, _ = stress(picklock, tmp_path, of_scheme("fenced"), *pauses)
     assert good["fence-order"]["verdict"] == "holds", good
     _, none, _ = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", "--duration", "300ms")
@@ -203,6 +203,52 @@ def test_who_never_answers_is_told(picklock, tmp_path, worker, method, faults, w
     ran, found, _ = stress(picklock, tmp_path, command, "--clients", 2, "--locks", 2, "--lease", "50ms" if method else "30s", "--duration", "700ms", *faults)
     assert (ran.status, found["lease-exclusion"]["verdict"]) == ((2, "unknown") if words else (0, "holds")), ran
     assert ("did not answer" in ran.out) == bool(words) and (not words or any(words.format(number) in " ".join(ran.out.split()) for number in (1, 2))), ran
+
+
+GIVES_UP = """
+class Worker(Worker):
+    has_failed = False
+
+    def acquire(self, wait_ms):
+        if self.has_failed:
+            raise RuntimeError("the connection was gone")
+        try:
+            return super().acquire(wait_ms)
+        except OSError:
+            self.has_failed = True
+            raise
+"""
+TRIES_ON = """
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        try:
+            return super().acquire(wait_ms)
+        except OSError:
+            super().init(self.settings)
+            raise
+"""
+
+
+@pytest.mark.parametrize("how", ["tries on", "gives up"])
+def test_behind_all_faults_a_lock_must_be_granted_again(picklock, tmp_path, worker, how):
+    """No command gets through while faults strike, so whatever is granted is granted behind them."""
+    command = worker((TRIES_ON if how == "tries on" else GIVES_UP) + """
+    def ask(self, *words):
+        answer = super().ask(*words)
+        if not answer:
+            raise ConnectionError("the connection is gone")
+        return answer
+""")
+    ran, _, row = stress(picklock, tmp_path, command, "--no-faults", "--lose-request", "100%", "--lease", "50ms", "--duration", "200ms",
+                             "--heal", "800ms", "--clients", 2, "--history", "--out", tmp_path / "out")
+    [history] = (tmp_path / "out" / "latest" / "histories").glob("*.jsonl")
+    kinds = [event.get("fault", event["kind"]) for event in map(json.loads, history.read_text().splitlines()) if "kind" in event]
+    assert "lose-request" in kinds and "lose-request" not in kinds[kinds.index("execute") if "execute" in kinds else len(kinds):], kinds
+    said = " ".join(ran.out.split())
+    assert (row["stress"]["grants"] > 0) == (how == "tries on"), ran
+    assert ("1 of 1 locks that they asked for were granted again" in said) == (how == "tries on"), ran
+    words = "faults had ended, and 1 of 1 locks that were asked for then were granted to nobody"
+    assert how == "tries on" or (ran.status == 2 and row["verdict"] == "unknown" and words in said), ran
 
 
 def test_who_goes_past_its_servers_is_told(picklock, tmp_path):

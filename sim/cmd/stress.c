@@ -54,7 +54,6 @@ static enum fail check_worker(const struct options *options, struct failure *fai
                   {"--server-drift", options->stress.server_drift_ppm},
                   {"--timeout", options->stress.timeout_us},
                   {"--hold", options->stress.hold.from_us || options->stress.hold.to_us},
-                  {"--heal", options->stress.heal_us},
                   {"--pause-after-grant", options->stress.pause_after_grant_ppm},
                   {"--stall-in-release", options->stress.stall_in_release_ppm},
                   {"--delay-past-lease", options->stress.delay_past_lease_ppm},

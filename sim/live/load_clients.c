@@ -115,7 +115,8 @@ static void count_return(struct load_client *load_client, const struct step_resu
     if (step->result != RESULT_GRANTED)
         return;
     stress->grants++;
-    healing_granted(stress, load_client->lock);
+    if (stress->is_healing)
+        healing_granted(&stress->healing[load_client->lock]);
 }
 
 static void take_step(struct load_client *load_client, const struct step_result *step)
@@ -247,7 +248,8 @@ static void acquire(struct load_client *load_client)
     load_client->place = LOAD_ACQUIRES;
     load_client->was_paused = load_client->has_stalled_releasing = false;
     load_client->called_us = world_us(load_client);
-    healing_asked(stress, load_client->lock, load_client->called_us);
+    if (stress->is_healing)
+        healing_asked(&stress->healing[load_client->lock], load_client->called_us);
     crash_draw(load_client);
     client_acquire(&load_client->client, client_token(&stress->run, load_client->number, attempt),
                    load_client->called_us, &step);

@@ -411,7 +411,7 @@ static void fill_outcome(const struct stress *stress, struct stress_outcome *out
     const struct stress_options *options = stress->options;
     outcome->was_stopped = stress_is_cut_short(options, outcome->elapsed_us);
     outcome->has_seen_enough = stress->has_seen_enough;
-    healing_count(stress, outcome);
+    healing_count(stress->healing, options, outcome);
     outcome->latency_us = (struct latency){.p50 = histogram_at(stress->latency, 500),
                                            .p99 = histogram_at(stress->latency, 990),
                                            .p999 = histogram_at(stress->latency, 999),

@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "base/timers.h"
 #include "live/cluster.h"
+#include "live/healing.h"
 #include "live/injected_wait.h"
 #include "live/internal.h"
 #include "world/client.h"
@@ -122,12 +123,6 @@ struct queue {
     bool has_refused;         /* connections, at some time */
     int server;
     struct stress *stress;
-};
-
-/* When a lock was first asked for while the run healed (0: not), and whether it was granted. */
-struct lock_healing {
-    int64_t asked_us;
-    bool is_granted;
 };
 
 struct stress {
@@ -302,12 +297,6 @@ void server_drifts(struct stress *stress, int server);
 bool outage_refused(struct stress *stress, int server);
 /* Its connection is gone; its client hears of it next. Not while it is with a server. */
 void load_request_lose(struct load_request *request);
-
-/* --- load_healing.c: the end without faults; before it, these say nothing --- */
-void healing_asked(struct stress *stress, int lock, int64_t now_us);
-void healing_granted(struct stress *stress, int lock);
-/* Of locks that were asked for early enough: healed_of and unhealed. elapsed_us is filled. */
-void healing_count(const struct stress *stress, struct stress_outcome *outcome);
 
 /* --- lanes.c --- */
 /* A connection is gone, with all that is on it, of which nothing is with the server. */

@@ -101,9 +101,11 @@ static bool is_stopped(const struct crowd *crowd)
     return crowd->options->stop && *crowd->options->stop;
 }
 
+/* A run without a time heals when it has been told to end; a second signal ends the program. */
 static bool is_over(const struct crowd *crowd)
 {
-    return crowd->failure.code || crowd->doubt.code || is_stopped(crowd);
+    const bool is_due = crowd->is_healing && !crowd->options->duration_us;
+    return crowd->failure.code || crowd->doubt.code || (is_stopped(crowd) && !is_due);
 }
 
 void crowd_turn(struct crowd *crowd, int64_t until_us)
@@ -155,13 +157,13 @@ static void check_life(struct crowd *crowd)
             worker_read(crowd->members[i].worker);
 }
 
-static void run_for(struct crowd *crowd, int64_t duration_us)
+static void run_until(struct crowd *crowd, int64_t end_us)
 {
     const struct stress_options *options = crowd->options;
-    int64_t now_us = 0, checked_us = 0, told_us = 0;
-    while (!is_over(crowd) && !crowd->has_seen_enough && now_us < duration_us) {
+    int64_t now_us = crowd_now_us(crowd), checked_us = now_us, told_us = now_us;
+    while (!is_over(crowd) && !crowd->has_seen_enough && now_us < end_us) {
         const int64_t until_us = checked_us + CHECK_EVERY_US;
-        crowd_turn(crowd, until_us < duration_us ? until_us : duration_us);
+        crowd_turn(crowd, until_us < end_us ? until_us : end_us);
         now_us = crowd_now_us(crowd);
         if (now_us >= until_us) {
             checked_us = now_us;
@@ -179,8 +181,31 @@ static void run_for(struct crowd *crowd, int64_t duration_us)
                 &(struct stress_progress){.elapsed_us = now_us,
                                           .operations = crowd->operations,
                                           .grants = crowd->grants,
+                                          .is_healing = crowd->is_healing,
                                           .p99_us = histogram_at(&crowd->latency, 990)});
     }
+}
+
+static void open_queues(struct crowd *crowd)
+{
+    for (int i = 0; i < crowd->options->servers; i++)
+        queue_open(&crowd->queues[i]);
+}
+
+/* No more faults are drawn; those that go on end, but for stalls, and what is late. Who has asked
+ * for a lock by then asks for it from then on. */
+static void heal(struct crowd *crowd)
+{
+    const struct stress_options *options = crowd->options;
+    const int64_t now_us = crowd_now_us(crowd);
+    if (!options->heal_us || stress_is_cut_short(options, now_us) || crowd->has_seen_enough ||
+        crowd->failure.code || crowd->doubt.code)
+        return;
+    crowd->is_healing = true;
+    open_queues(crowd);
+    for (int i = 0; i < options->clients; i++)
+        member_heals(&crowd->members[i]);
+    run_until(crowd, now_us + options->heal_us);
 }
 
 static bool is_at_rest(const struct crowd *crowd)
@@ -198,8 +223,7 @@ static bool is_at_rest(const struct crowd *crowd)
 static void drain(struct crowd *crowd)
 {
     crowd->is_ending = true;
-    for (int i = 0; i < crowd->options->servers; i++)
-        queue_open(&crowd->queues[i]);
+    open_queues(crowd);
     const int64_t limit_us = crowd_now_us(crowd) + DRAIN_LIMIT_US;
     while (!crowd->failure.code && !is_at_rest(crowd) && crowd_now_us(crowd) < limit_us)
         crowd_turn(crowd, limit_us);
@@ -308,6 +332,7 @@ enum fail crowd_new(struct crowd **made, struct worker_program *program,
     crowd->began_us = monotonic_us();
     crowd->members = memory_new((size_t)options->clients, sizeof *crowd->members);
     crowd->locks = memory_new((size_t)options->locks, sizeof *crowd->locks);
+    crowd->healing = memory_new((size_t)options->locks, sizeof *crowd->healing);
     timers_init(&crowd->timers);
     for (int i = 0; i < options->servers; i++) {
         crowd->queues[i] = (struct crowd_queue){.crowd = crowd, .server = i};
@@ -371,8 +396,10 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
     for (int i = 0; i < options->clients; i++)
         member_start(&crowd->members[i],
                      distribution_at(&options->think, crowd_draw(crowd, i, CROWD_THINK, 0)));
-    run_for(crowd, options->duration_us ? options->duration_us : INT64_MAX);
+    run_until(crowd, options->duration_us ? options->duration_us : INT64_MAX);
+    heal(crowd);
     outcome->elapsed_us = crowd_now_us(crowd);
+    healing_count(crowd->healing, options, outcome);
     count_unanswered(crowd, outcome);
     for (int i = 0; i < options->clients; i++)
         outcome->injected_wait_us += injected_wait_us(&crowd->members[i].wait, outcome->elapsed_us);
@@ -434,5 +461,6 @@ void crowd_free(struct crowd *crowd)
     timers_close(&crowd->timers);
     free(crowd->members);
     free(crowd->locks);
+    free(crowd->healing);
     free(crowd);
 }

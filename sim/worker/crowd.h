@@ -18,13 +18,14 @@ enum { CROWD_CLOCK_ERROR_US = 2000 };
 struct crowd;
 
 /* Starts servers and workers; all are ready then, and what they promise is known to program.
- * options (kept, with its sink): of them timeout_us, hold, heal_us, drifts and what is aimed say
- * nothing to workers. FAIL_UNAVAILABLE: this machine has no room for so many; how many fit.
+ * options (kept, with its sink): of them timeout_us, hold, drifts and what is aimed say nothing to
+ * workers. FAIL_UNAVAILABLE: this machine has no room for so many; how many fit.
  * FAIL_INPUT: the worker cannot be used. *made NULL behind a failure. */
 enum fail crowd_new(struct crowd **made, struct worker_program *program,
                     const struct stress_options *options, struct failure *failure);
 
-/* Runs for options->duration_us, and lets what is under way come to its end. */
+/* Runs for options->duration_us, then for heal_us without faults, and lets what is under way come
+ * to its end. */
 enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct failure *failure);
 
 void crowd_free(struct crowd *crowd); /* ends all processes; NULL is fine */

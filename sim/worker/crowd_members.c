@@ -70,6 +70,8 @@ static void acquired(struct member *member, const struct worker_answer *answer)
                                                                : RESULT_FAILED;
     histogram_add(&crowd->latency, crowd_now_us(crowd) - member->called_us);
     crowd->grants += result == RESULT_GRANTED;
+    if (crowd->is_healing && result == RESULT_GRANTED)
+        healing_granted(&crowd->healing[member->lock]);
     member->guarded.fence = result == RESULT_GRANTED && answer->has_fence ? answer->fence : 0;
     operation_event(member, EVENT_RETURN, OP_ACQUIRE, result);
     if (result != RESULT_GRANTED) {
@@ -239,10 +241,21 @@ static void crash_draw(struct member *member)
 {
     const struct crowd *crowd = member->crowd;
     const uint64_t drawn = crowd_draw(crowd, member->number, CROWD_CRASH, member->operations++);
-    if (member->crash_in != NEVER)
+    if (crowd->is_healing)
+        member->crash_in = NEVER;
+    else if (member->crash_in != NEVER)
         member->crash_in = 0;
     else if (drawn % 1000000 < crowd->options->crash_ppm)
         member->crash_in = (int)(drawn >> 40) % CRASH_MOMENTS;
+}
+
+void member_heals(struct member *member)
+{
+    struct crowd *crowd = member->crowd;
+    if (member->place == MEMBER_ACQUIRES)
+        healing_asked(&crowd->healing[member->lock], crowd_now_us(crowd));
+    member->crash_in = NEVER;
+    orders_heal(member);
 }
 
 /* --- the loop --- */
@@ -261,6 +274,8 @@ static void acquire(struct crowd_timer *timer)
     member->attempt++;
     member->is_lost = member->was_paused = false;
     member->called_us = crowd_now_us(crowd);
+    if (crowd->is_healing)
+        healing_asked(&crowd->healing[member->lock], member->called_us);
     crash_draw(member);
     operation_event(member, EVENT_CALL, OP_ACQUIRE, RESULT_NONE);
     ask(member, WORKER_ACQUIRE);
@@ -291,7 +306,8 @@ static bool pause_strikes(struct member *member)
     const uint64_t drawn =
         crowd_draw(crowd, member->number, CROWD_PAUSE,
                    2 * (int64_t)member->attempt + (member->section == PART_READ));
-    if (member->was_paused || (member->section != PART_READ && member->section != PART_WRITE) ||
+    if (crowd->is_healing || member->was_paused ||
+        (member->section != PART_READ && member->section != PART_WRITE) ||
         drawn % 1000000 >= crowd->options->pause_ppm / 2)
         return false;
     const int64_t pause_us = crowd_spread(drawn >> 20, crowd->options->pause_us);

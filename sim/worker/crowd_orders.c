@@ -120,6 +120,12 @@ void orders_drop(struct member *member)
         order_free(member->orders);
 }
 
+void orders_heal(struct member *member)
+{
+    for (struct order *order = member->orders; order; order = order->next)
+        order->strike = STRUCK_COUNT;
+}
+
 bool member_is_busy(const struct member *member)
 {
     const struct order *order = member->orders;
@@ -189,7 +195,7 @@ static void draw_strike(struct order *order)
                 {STRUCK_SILENCE, options->silence_ppm, options->silence_us},
                 {STRUCK_REFUSAL, options->refuse_ppm, options->refuse_us}};
     uint64_t part = drawn % 1000000;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; !crowd->is_healing && i < sizeof rows / sizeof *rows; i++) {
         if (part < rows[i].ppm) {
             order->strike = rows[i].strike;
             order->is_late_reply = drawn >> 63;

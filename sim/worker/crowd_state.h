@@ -4,6 +4,7 @@
 
 #include "base/histogram.h"
 #include "base/timers.h"
+#include "live/healing.h"
 #include "live/injected_wait.h"
 #include "live/servers.h"
 #include "worker/crowd.h"
@@ -121,13 +122,14 @@ struct crowd {
     char helpers[PROCESS_PATH_MAX];
     struct member *members;
     struct crowd_lock *locks;
+    struct lock_healing *healing; /* a lock each */
     struct crowd_queue queues[SERVERS_MAX];
     struct timers timers;
     struct histogram latency;
     int64_t began_us, events, operations, grants;
     int64_t struck[STRUCK_COUNT];
     int started;
-    bool is_running, is_ending, is_closing;
+    bool is_running, is_healing, is_ending, is_closing;
     struct failure failure, doubt; /* doubt: nothing can be concluded, and why */
 };
 
@@ -156,6 +158,8 @@ void member_start(struct member *member, int64_t in_us);
 /* Its access has ended. */
 void member_accessed(struct member *member, const struct order *order);
 bool member_is_busy(const struct member *member); /* something of its is with a server */
+/* No more faults are drawn, and those that have not struck yet do not. */
+void member_heals(struct member *member);
 /* One more of those by which crashes are drawn. */
 void member_moment(struct member *member);
 /* The crash that it was to have, if any, now that nothing of it is with a server. */
@@ -165,6 +169,7 @@ void member_crash_if_due(struct member *member);
 enum fail member_listen(struct member *member, int server, struct failure *failure);
 void member_access(struct member *member, const struct command *command);
 void orders_drop(struct member *member); /* none is with a server */
+void orders_heal(struct member *member); /* what was drawn for them does not strike any more */
 struct event order_event(const struct order *order, enum event_kind kind);
 void order_write(const struct order *order, enum event_kind kind);
 /* Tells of a fault that has struck it. */
