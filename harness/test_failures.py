@@ -370,15 +370,6 @@ def test_interrupted_it_leaves_no_server(tmp_path, number):
     assert not servers() - before
 
 
-def test_a_server_that_dies_in_the_middle(tmp_path):
-    before = servers()
-    process = stressing(tmp_path)
-    for pid in servers() - before:
-        os.kill(pid, signal.SIGKILL)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 69 and "redis-server" in err, (out, err)
-
-
 def test_a_full_disk_leaves_no_half_file(tmp_path):
     """A file system of 64 kB: the history does not fit."""
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:

@@ -253,6 +253,35 @@ def test_what_stress_has_seen_stays_seen(tmp_path):
     assert "INTERRUPTED: 0 of 1 run (SIGINT, multi-setnx-expire-del after " in out
 
 
+def test_a_stress_run_whose_server_dies_keeps_what_it_found(tmp_path):
+    """Until its servers were last seen to keep our time; the next scheme has a server of its own. Its history says the same."""
+    before = servers()
+    process = start("stress", "--scheme", "multi-setnx-expire-del,set-nx-px-cad", "--locks", "1", "--no-faults", "--clients", "5",
+                    "--think", "1ms", "--duration", "60s", "--history", "--progress", "json", "--out", tmp_path)
+    lines = map(json.loads, process.stderr)
+    next(line for line in lines if line["progress"] == "multi-setnx-expire-del" and line["violations"])
+    for pid in servers() - before:
+        os.kill(pid, signal.SIGKILL)
+    next(line for line in lines if line["progress"] == "set-nx-px-cad")
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    results = results_of(tmp_path)
+    by_scheme = {row["scheme"]: row for row in results["results"]}
+    died, next_one = by_scheme["multi-setnx-expire-del"], by_scheme["set-nx-px-cad"]
+    assert status == 1 and (died["verdict"], died["as_expected"]) == ("violated", False), (out, err)
+    assert "interrupted after" in next_one["trouble"] and next_one["stress"]["grants"] > 0, next_one
+    ended = results["interrupted"]
+    assert (ended["done"], ended["of"]) == (0, 2) and ended["why"].startswith("multi-setnx-expire-del: it ended after "), ended
+    assert "server 1: redis-server was killed by signal 9" in ended["why"], ended
+    history = tmp_path / "latest" / died["history"]
+    said = json.loads(history.read_text().splitlines()[-1])
+    assert ended["why"].endswith(said["incomplete"]) and 0 < said["proved"] <= said["end"], said
+    again = run("check", history, "--json", "-")
+    found = [{p["property"] for p in row["properties"] if p["verdict"] == "violated"} for row in (died, again.json["results"][0])]
+    assert again.status == 1 and found[0] == found[1], (found, again)
+    assert not [p for p in again.json["results"][0]["properties"] if p["verdict"] == "holds"]
+
+
 # --- explore ---
 
 TOO_LARGE = ["--scheme", "set-nx-px-cad,redlock", "--fault", "none,slow-work+stall", "--clients", "3", "--rounds", "4",

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/heartbeat.h"
 #include "cmd/output.h"
+#include "cmd/stress_show.h"
 
 #include "base/memory.h"
 #include "base/units.h"
@@ -280,133 +281,70 @@ static struct stress_options stress_for(const struct options *options, const str
     return stress;
 }
 
-/* A line that is written over on a terminal; elsewhere one at the first second, when it is known
- * that clients work, and then the heartbeat's; with --progress json one a second. */
-static void show_progress(void *context, const struct stress_progress *progress)
-{
-    const int64_t elapsed_s = progress->elapsed_us / 1000000;
-    char p99[UNITS_TEXT_MAX];
-    if (!heartbeat_is_in_words()) {
-        struct heartbeat_figures figures = HEARTBEAT_FIGURES;
-        figures.what = context;
-        figures.operations = progress->operations;
-        figures.grants = progress->grants;
-        figures.holders = progress->holders;
-        figures.faults = progress->faults;
-        figures.p99_us = progress->p99_us;
-        figures.violations = progress->violations ? progress->violations : "";
-        heartbeat_tell(&figures);
-        return;
-    }
-    char *line =
-        memory_format("%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64
-                      " hold, %s%s, p99 %s, %" PRId64 " grants, %" PRId64 " fault%s%s",
-                      (const char *)context, elapsed_s, progress->operations, progress->holders,
-                      progress->violations ? "violated: " : "",
-                      progress->violations ? progress->violations : "nothing violated",
-                      units_print_ms(progress->p99_us, p99), progress->grants, progress->faults,
-                      units_plural(progress->faults), progress->is_healing ? " and no more" : "");
-    if (!text_can_draw(stderr) && !heartbeat_has_words())
-        text_format(stderr, TEXT_PLAIN, "%s\n", line);
-    heartbeat_say("%s", line);
-    free(line);
-}
-
-enum { RATES_ALWAYS = 5 }; /* those that have a usual rate */
-
-/* us 0: it has no length. */
-static void print_rate(FILE *file, uint32_t ppm, int64_t us, const char *what)
-{
-    char length[UNITS_TEXT_MAX];
-    fprintf(file, "; %u.%02u%% %s", ppm / 10000, ppm / 100 % 100, what);
-    if (us)
-        fprintf(file, " (about %s)", units_print_duration(us, length));
-}
-
-/* What a run is about to suffer, with its seed: the figures mean nothing without. */
-static void show_rates(const struct stress_options *stress)
-{
-    const struct {
-        uint32_t ppm;
-        int64_t us; /* 0: no length */
-        const char *what;
-    } rates[] = {{stress->pause_ppm, stress->pause_us, "of sections stall"},
-                 {stress->delay_ppm, stress->delay_us, "of commands are late"},
-                 {stress->lose_reply_ppm, 0, "of replies are lost"},
-                 {stress->lose_request_ppm, 0, "of requests are lost"},
-                 {stress->crash_ppm, 0, "of operations crash"},
-                 {stress->pause_after_grant_ppm, stress->pause_us, "of grants stall their client"},
-                 {stress->stall_in_release_ppm, stress->pause_us, "of releases stall within"},
-                 {stress->delay_past_lease_ppm, 0, "of commands are late by a lease to two"},
-                 {stress->drift_ppm, 0, "of clocks drift"},
-                 {stress->server_drift_ppm, 0, "of servers' clocks drift"}};
-    char lease[UNITS_TEXT_MAX];
-    char *text = NULL;
-    size_t size;
-    FILE *made = open_memstream(&text, &size);
-    if (!made)
-        return;
-    fprintf(made, "%s: %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->scheme->name,
-            stress->clients, units_plural(stress->clients), stress->locks,
-            units_plural(stress->locks),
-            units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
-            stress->seed);
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
-        if (i < RATES_ALWAYS || rates[i].ppm)
-            print_rate(made, rates[i].ppm, rates[i].us, rates[i].what);
-    for (int i = SERVER_STRIKE_NONE + 1; i < SERVER_STRIKE_COUNT; i++)
-        if (server_strike_ppm(stress, (enum server_strike)i))
-            print_rate(made, server_strike_ppm(stress, (enum server_strike)i),
-                       server_strike_us(stress, (enum server_strike)i),
-                       server_strike_rows[i].rates);
-    (void)fclose(made);
-    /* Who reads it from a pipe takes a line for a step. */
-    text_print_wrapped(stderr, text, 0, text_columns(stderr) ? text_room(stderr) : INT_MAX);
-    free(text);
-}
-
-/* Of a run that was cut short the figures count, and that it was: it is not one of those done. */
-static void note_end(struct results *results, const struct stress_options *stress)
+/* How a signal cut the last run short; owned, NULL: none did. */
+static char *cut_by_signal(const struct results *results, const struct stress_options *stress)
 {
     const struct result_row *row = &results->rows[results->rows_count - 1];
     char ran[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
     const int64_t wanted_us = stress->duration_us + stress->heal_us;
     if (!stress_is_cut_short(stress, row->elapsed_us))
-        return;
-    char *why =
-        memory_format("%s, %s after %s of %s", cmd_stop_name(), row->scheme,
-                      units_print_duration(row->elapsed_us / 1000 * 1000, ran),
-                      stress->duration_us ? units_print_duration(wanted_us, asked) : "no end");
-    results_interrupt(results, why, "run", results->rows_count - 1,
-                      shard_size(&results->shard, results->whole));
-    free(why);
+        return NULL;
+    return memory_format("%s, %s after %s of %s", cmd_stop_name(), row->scheme,
+                         units_print_duration(row->elapsed_us / 1000 * 1000, ran),
+                         stress->duration_us ? units_print_duration(wanted_us, asked) : "no end");
 }
 
-static enum fail stress_all(struct options *options, struct runner *runner,
+/* Of a run that was cut short, as *cut says (owned; NULL: it was not), the figures count, and that
+ * it was: it is not one of those done. */
+static enum fail stress_one(const struct options *options, struct runner *runner,
+                            const struct scheme *scheme, struct results *results, char **cut,
+                            struct failure *failure)
+{
+    struct stress_options stress = stress_for(options, scheme);
+    const int rows = results->rows_count;
+    if (heartbeat_is_in_words())
+        stress_show_rates(&stress);
+    stress.progress = stress_show_progress;
+    stress.progress_context = (void *)(uintptr_t)scheme->name;
+    heartbeat_begin();
+    const enum fail fail = runner_stress(runner, &stress, results, failure);
+    heartbeat_end();
+    if (fail == FAIL_UNKNOWN && results->rows_count > rows) {
+        *cut = memory_format("%s: %s", scheme->name, failure->text);
+        return FAIL_NONE;
+    }
+    *cut = fail ? NULL : cut_by_signal(results, &stress);
+    return fail;
+}
+
+/* One that is cut short keeps no other from its run. */
+static enum fail stress_all(const struct options *options, struct runner *runner,
                             const struct scheme_list *schemes_asked, struct results *results,
                             struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
+    char *first_cut = NULL;
     int done = 0;
     results->whole = schemes_asked->count;
     for (int i = 0; !fail && !cmd_stop && i < schemes_asked->count; i++) {
+        char *cut;
         if (!shard_has(&results->shard, i))
             continue;
-        struct stress_options stress = stress_for(options, schemes_asked->rows[i]);
-        if (heartbeat_is_in_words())
-            show_rates(&stress);
-        stress.progress = show_progress;
-        stress.progress_context = (void *)(uintptr_t)stress.scheme->name;
-        heartbeat_begin();
-        fail = runner_stress(runner, &stress, results, failure);
-        heartbeat_end();
-        if (!fail)
-            note_end(results, &stress);
-        done += !fail; /* one that failed may have its row, with what it found */
+        fail = stress_one(options, runner, schemes_asked->rows[i], results, &cut, failure);
+        done += !fail && !cut; /* one that failed may have its row, with what it found */
+        if (first_cut)
+            free(cut);
+        else
+            first_cut = cut;
     }
     int64_t wanted = shard_size(&results->shard, results->whole);
     if (done < wanted)
-        results_interrupt(results, fail ? failure->text : cmd_stop_name(), "run", done, wanted);
+        results_interrupt(results,
+                          fail        ? failure->text
+                          : first_cut ? first_cut
+                                      : cmd_stop_name(),
+                          "run", done, wanted);
+    free(first_cut);
     return fail;
 }
 

@@ -217,6 +217,7 @@ static void remove_write(void *data)
 static void clean_up(void *data)
 {
     struct connection *connection = data;
+    connection->endpoint->is_misread |= connection->async->err == REDIS_ERR_PROTOCOL;
     if (!connection->is_cut && !connection->is_told && connection->async->err)
         (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                        "%.100s", connection->async->c.errstr);

@@ -279,6 +279,7 @@ static void hook_notice(void *context, void *link_owner, const char *words)
     struct endpoint *endpoint = context;
     struct connection *connection = link_owner;
     (void)snprintf(endpoint->complaint, sizeof endpoint->complaint, "%.250s", words);
+    endpoint->is_misread |= connection && connection->server_port; /* its link stands */
     /* What is relayed unread answers nobody: hiredis aborts on a reply that it did not ask for. */
     if (connection && connection->link)
         proxy_link_cut(connection->link, PROXY_RST);

@@ -137,8 +137,10 @@ static enum fail stand_before(struct live *live, int servers,
             return failure->code;
         live->endpoints[number].expiry_s = live->servers.is_foreign ? FOOTPRINT_KEYS_S : 0;
     }
-    for (int i = 0; i < live->endpoints_count; i++)
+    for (int i = 0; i < live->endpoints_count; i++) {
         live->endpoints[i].complaint[0] = '\0';
+        live->endpoints[i].is_misread = false;
+    }
     enum fail fail = FAIL_NONE;
     for (int i = 0; !fail && i < servers; i++) {
         live_follow_server(live, i);

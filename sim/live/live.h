@@ -162,6 +162,8 @@ struct stress_outcome {
     struct latency latency_us;
     bool was_stopped;     /* stress_is_cut_short() */
     bool has_seen_enough; /* is_enough() ended it */
+    struct failure ended; /* FAIL_UNKNOWN: why it ended before its time (no signal): a process that
+                             it needs is gone. It is in doubt then */
     /* Locks that were asked for while it healed, long enough before its end; and those of them that
      * nobody was granted then. */
     int healed_of, unhealed;

@@ -74,6 +74,13 @@ enum fail servers_check(struct servers *servers, struct failure *failure)
     return FAIL_NONE;
 }
 
+void servers_bury(struct servers *servers)
+{
+    struct failure how;
+    for (int i = 0; i < servers->count; i++)
+        servers->rows[i].is_dead |= process_check(&servers->rows[i].process, &how) != FAIL_NONE;
+}
+
 /* A new process in the row of one that is not to be used again. */
 static enum fail server_replace(struct servers *servers, struct server *server,
                                 struct failure *failure)

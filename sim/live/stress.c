@@ -111,44 +111,6 @@ static bool is_stopped(const struct stress *stress)
     return stress->options->stop && *stress->options->stop;
 }
 
-/* Also in the end: what they held is gone, and counts as what it is. */
-static void check_carriers(struct stress *stress)
-{
-    struct failure why;
-    if (!stress->failure.code && load_carriers_check(stress, &why)) {
-        stress->failure = why;
-        stress->has_seen_death = true;
-    }
-}
-
-/* A server's death is told as such, not as the broken connections that it leads to. */
-static void check_servers(struct stress *stress)
-{
-    struct failure why;
-    if (servers_check(&stress->live->servers, &why)) {
-        stress->failure = why;
-        stress->has_seen_death = true;
-    }
-    check_carriers(stress);
-}
-
-/* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
- */
-static void compare_clocks(struct stress *stress)
-{
-    struct failure why;
-    if (stress->failure.code || stress->doubt.code)
-        return;
-    const struct stress_options *options = stress->options;
-    const enum fail fail = live_compare_clocks(stress->live, &why);
-    if (fail == FAIL_UNKNOWN)
-        stress->doubt = why;
-    else if (fail)
-        stress->failure = why;
-    else if (options->proved)
-        options->proved(options->proved_context);
-}
-
 static void tell_progress(const struct stress *stress, int64_t now_us)
 {
     const struct stress_options *options = stress->options;
@@ -184,13 +146,13 @@ static void run_until(struct stress *stress, int64_t end_us)
         now_us = stress_now_us(stress);
         if (now_us >= until_us) {
             checked_us = now_us;
-            check_servers(stress);
+            load_life_check(stress);
             look_for_enough(stress);
         }
         if (now_us < told_us + PROGRESS_EVERY_US)
             continue;
         told_us = now_us;
-        compare_clocks(stress);
+        load_life_compare_clocks(stress);
         tell_progress(stress, now_us);
     }
 }
@@ -454,14 +416,6 @@ static void clean_up(struct stress *stress)
     free(stress->latency);
 }
 
-/* How a process ended is told once: who asks again hears that it does not run. */
-static void tell_failure(const struct stress *stress, struct failure *why)
-{
-    if (stress->has_seen_death ||
-        (!live_server_died(stress->live, why) && !load_carriers_check(stress, why)))
-        *why = stress->failure;
-}
-
 enum fail live_stress(struct live *live, const struct stress_options *options,
                       struct stress_outcome *outcome, struct failure *failure)
 {
@@ -477,24 +431,25 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         outcome->elapsed_us = stress_now_us(&stress);
         outcome->injected_wait_us = load_waits_us(&stress, outcome->elapsed_us);
         drain(&stress);
-        check_carriers(&stress);
-        compare_clocks(&stress);
-        if (stress.failure.code)
-            tell_failure(&stress, why);
-        fail = stress.failure.code;
+        load_life_check_carriers(&stress);
+        load_life_compare_clocks(&stress);
+        fail = load_life_end(&stress, outcome, why);
     }
     hang_up(&stress);
     live_wait_for_connections(live);
     outcome->proxy_processes = load_room_processes(options);
     outcome->proxy_processes_cpu_us = load_carriers_end(&stress);
-    if (!fail)
+    const bool is_whole = !fail && !outcome->ended.code;
+    if (is_whole)
         fail = outages_leave(&stress, why);
-    if (!fail)
+    if (is_whole && !fail)
         fail = read_counters(&stress, why);
     if (!fail)
         fill_outcome(&stress, outcome);
-    if (live->is_busy && live_finish(live, fail ? &local : why) && !fail)
+    if (live->is_busy && live_finish(live, fail ? &local : why) && is_whole && !fail)
         fail = why->code;
+    if (outcome->ended.code)
+        servers_bury(&live->servers);
     clean_up(&stress);
     return fail;
 }

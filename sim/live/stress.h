@@ -177,6 +177,20 @@ uint64_t stress_draw(const struct stress *stress, int client, enum draw draw, in
 /* 0 .. 2 x mean, from one draw. */
 int64_t stress_spread(uint64_t drawn, int64_t mean_us);
 
+/* --- load_life.c --- */
+/* A server's death is told as such, not as the broken connections that it leads to. */
+void load_life_check(struct stress *stress);
+/* Also in the end: what they held is gone, and counts as what it is. */
+void load_life_check_carriers(struct stress *stress);
+/* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
+ */
+void load_life_compare_clocks(struct stress *stress);
+/* Where a process is gone, or a connection, the run ended there: nothing is concluded from what
+ * came behind the last proof, which is that end itself where servers live on. FAIL_..: what failed
+ * leaves nothing to conclude from. */
+enum fail load_life_end(struct stress *stress, struct stress_outcome *outcome,
+                        struct failure *failure);
+
 /* --- load_requests.c --- */
 extern const struct connection_events stress_connection_events;
 static inline struct stress *stress_of(const struct load_request *request)

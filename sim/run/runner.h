@@ -56,6 +56,7 @@ void runner_skip(const struct scenario *scenario, const struct scheme *scheme, c
  * judges. */
 enum fail runner_schedule(struct runner *runner, const struct schedule *schedule, const char *path,
                           struct results *results, struct failure *failure);
+/* FAIL_UNKNOWN with a row: the run ended before its time, since a process that it needs is gone. */
 enum fail runner_stress(struct runner *runner, struct stress_options *options,
                         struct results *results, struct failure *failure);
 

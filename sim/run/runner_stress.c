@@ -147,7 +147,7 @@ static void note_early_end(struct results *results, const struct stress_options 
         results_note(results, memory_format("The stress run of %s ended behind its first "
                                             "violation, after %s, as it was told to.",
                                             options->scheme->name, stress_elapsed(outcome, ran)));
-    else if (!options->duration_us && !outcome->was_stopped)
+    else if (!options->duration_us && !outcome->was_stopped && !outcome->ended.code)
         results_note(results, memory_format("The stress run of %s had no time of its own: it was "
                                             "stopped after %s.",
                                             options->scheme->name, stress_elapsed(outcome, ran)));
@@ -351,6 +351,10 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
         note_how_it_ran(results, options, &outcome, row);
         if (is_worker)
             worker_scheme_note_promises(&runner->worker->program, results);
+        if (!fail && outcome.ended.code) {
+            *failure = outcome.ended;
+            fail = FAIL_UNKNOWN;
+        }
         snprintf(results->server_version, sizeof results->server_version, "%s",
                  is_worker ? runner->worker->program.server_version
                            : live_server_version(runner->live));

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "base/units.h"
 #include "live/control.h"
 #include "worker/session_state.h"
 
@@ -387,6 +388,17 @@ static void count_unanswered(const struct crowd *crowd, struct stress_outcome *o
     }
 }
 
+/* A server is gone: nothing is concluded from what came behind the last proof. */
+static void end_early(struct crowd *crowd, struct stress_outcome *outcome)
+{
+    char ran[UNITS_TEXT_MAX];
+    failure_set(&outcome->ended, FAIL_UNKNOWN, "it ended after %s: %s",
+                units_print_duration(outcome->elapsed_us / 1000 * 1000, ran), crowd->failure.text);
+    crowd->failure.code = FAIL_NONE;
+    if (!crowd->doubt.code)
+        crowd->doubt = outcome->ended;
+}
+
 enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct failure *failure)
 {
     const struct stress_options *options = crowd->options;
@@ -411,6 +423,8 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
     struct failure why;
     if (!crowd->failure.code && !crowd->doubt.code && read_counters(crowd, &why))
         crowd_fail(crowd, &why);
+    if (crowd->failure.code == FAIL_UNAVAILABLE)
+        end_early(crowd, outcome);
     outcome->doubt = crowd->doubt;
     outcome->latency_us = (struct latency){.p50 = histogram_at(&crowd->latency, 500),
                                            .p99 = histogram_at(&crowd->latency, 990),

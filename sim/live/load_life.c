@@ -1,0 +1,81 @@
+/* load_life.c - do the servers of a stress run, and the processes that hold its connections, live,
+ * and do clocks keep ours? And the end of a run in which one does not. See stress.h. */
+#include "live/stress.h"
+
+#include "base/units.h"
+
+void load_life_check_carriers(struct stress *stress)
+{
+    struct failure why;
+    if (!stress->failure.code && load_carriers_check(stress, &why)) {
+        stress->failure = why;
+        stress->has_seen_death = true;
+    }
+}
+
+void load_life_check(struct stress *stress)
+{
+    struct failure why;
+    if (servers_check(&stress->live->servers, &why)) {
+        stress->failure = why;
+        stress->has_seen_death = true;
+    }
+    load_life_check_carriers(stress);
+}
+
+void load_life_compare_clocks(struct stress *stress)
+{
+    struct failure why;
+    if (stress->failure.code || stress->doubt.code)
+        return;
+    const struct stress_options *options = stress->options;
+    const enum fail fail = live_compare_clocks(stress->live, &why);
+    if (fail == FAIL_UNKNOWN)
+        stress->doubt = why;
+    else if (fail)
+        stress->failure = why;
+    else if (options->proved)
+        options->proved(options->proved_context);
+}
+
+/* How a process ended is told once: who asks again hears that it does not run. */
+static struct failure what_failed(const struct stress *stress)
+{
+    struct failure why;
+    if (stress->has_seen_death ||
+        (!live_server_died(stress->live, &why) && !load_carriers_check(stress, &why)))
+        return stress->failure;
+    return why;
+}
+
+/* What was recorded up to there is as it was: a process is gone, or there is no room for more. */
+static bool is_true_so_far(const struct stress *stress, enum fail fail)
+{
+    for (int i = 0; i < stress->options->servers; i++)
+        if (stress->live->endpoints[i].is_misread)
+            return false;
+    return fail == FAIL_UNAVAILABLE || fail == FAIL_UNKNOWN;
+}
+
+enum fail load_life_end(struct stress *stress, struct stress_outcome *outcome,
+                        struct failure *failure)
+{
+    struct failure ignored;
+    char ran[UNITS_TEXT_MAX];
+    if (!stress->failure.code)
+        return FAIL_NONE;
+    const struct failure failed = what_failed(stress);
+    if (!is_true_so_far(stress, failed.code)) {
+        *failure = failed;
+        return failed.code;
+    }
+    stress->failure.code = FAIL_NONE;
+    if (!servers_check(&stress->live->servers, &ignored))
+        load_life_compare_clocks(stress);
+    stress->failure = failed;
+    failure_set(&outcome->ended, FAIL_UNKNOWN, "it ended after %s: %s",
+                units_print_duration(outcome->elapsed_us / 1000 * 1000, ran), failed.text);
+    if (!stress->doubt.code)
+        stress->doubt = outcome->ended;
+    return FAIL_NONE;
+}
