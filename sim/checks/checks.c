@@ -18,10 +18,10 @@ static const struct property_rules *const rules[PROPERTY_COUNT] = {
 #undef PROPERTY
 };
 
-/* Clients that asked for the lock, and were answered. */
+/* Clients that asked for a lock, and were answered. */
 struct contenders {
-    int first; /* NOBODY: none yet */
-    bool are_two;
+    int *first;   /* by lock; NOBODY: none yet */
+    bool are_two; /* at one lock */
 };
 
 struct checks {
@@ -72,6 +72,13 @@ static void take_fact(void *context, const struct fact *fact)
     black_box_fact(checks->black_box, fact);
 }
 
+static void contenders_init(struct contenders *contenders, int locks)
+{
+    contenders->first = memory_new((size_t)locks, sizeof *contenders->first);
+    for (int i = 0; i < locks; i++)
+        contenders->first[i] = NOBODY;
+}
+
 struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme)
 {
     struct checks *checks = memory_new(1, sizeof *checks);
@@ -80,7 +87,8 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     head = checks->places ? &checks->head : head;
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
     checks->ledger.places = checks->places;
-    checks->served.first = checks->answered.first = NOBODY;
+    contenders_init(&checks->served, head->locks);
+    contenders_init(&checks->answered, head->locks);
     checks->drifts = memory_new((size_t)head->clients + 1, sizeof *checks->drifts);
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
@@ -113,11 +121,12 @@ static void count_call(struct checks *checks, const struct event *event)
     checks->counters.contended += ledger->locks[event->lock].holders > 0;
 }
 
-static void contends(struct contenders *contenders, int client)
+static void contends(struct contenders *contenders, const struct event *event)
 {
-    if (contenders->first == NOBODY)
-        contenders->first = client;
-    contenders->are_two |= contenders->first != client;
+    int *first = &contenders->first[event->lock];
+    if (*first == NOBODY)
+        *first = event->client;
+    contenders->are_two |= *first != event->client;
 }
 
 /* A call alone is no contention: its request may never have reached a server. One whose reply was
@@ -127,10 +136,10 @@ static void count_contender(struct checks *checks, const struct event *event)
     if (event->client < 0 || event->op != OP_ACQUIRE)
         return;
     if ((event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR) && event_is_on(event, KEY_LOCK))
-        contends(&checks->served, event->client);
+        contends(&checks->served, event);
     if (event->kind == EVENT_RETURN &&
         (event->result == RESULT_GRANTED || event->result == RESULT_REFUSED))
-        contends(&checks->answered, event->client);
+        contends(&checks->answered, event);
 }
 
 /* Why the ledger is not to be believed; NULL: it is. */
@@ -269,7 +278,8 @@ static const char *vacuous(const struct checks *checks, const struct property_ru
         return "no acquire was granted: no two holds could overlap";
     return is_contested(checks)
                ? NULL
-               : "the run showed no contention: no two clients' requests reached a server";
+               : "the run showed no contention: no two clients' requests for one lock reached "
+                 "a server";
 }
 
 /* Do calls and returns alone, or the world itself, say it? */
@@ -435,6 +445,8 @@ void checks_free(struct checks *checks)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         free(checks->monitors[i].state);
     free(checks->drifts);
+    free(checks->served.first);
+    free(checks->answered.first);
     coverage_free(checks->coverage);
     black_box_free(checks->black_box);
     ledger_close(&checks->ledger);
