@@ -11,6 +11,18 @@ NPM = BUILD / "workers" / "node_modules"
 needs_npm = pytest.mark.skipif(not (NPM / "redlock").is_dir(), reason="npm's libraries are missing: harness/setup.sh workers")
 
 
+def test_a_token_of_a_process_is_that_of_several_locks_at_a_time(tmp_path):
+    """It gives one back, and keeps the other to the end: at each it is what it is alone."""
+    result, results = json_of(tmp_path, """
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=20000) and a.set("lock:2", A, nx=True, px=20000)
+assert not b.set("lock:1", B, nx=True, px=20000) and not b.set("lock:2", B, nx=True, px=20000)
+assert a.eval(CAD, 1, "lock:1", A) == 1 and b.set("lock:1", B, nx=True, px=20000)
+assert not a.set("lock:1", A, nx=True, px=20000) and b.eval(CAD, 1, "lock:1", B) == 1
+""")
+    assert is_clean(result, results) and result.status == 0, result.out + result.err
+
+
 def test_a_suite_that_uses_locks_rightly_is_silent(tmp_path):
     result, results = json_of(tmp_path, RIGHT)
     assert result.status == 0, result.out + result.err

@@ -113,7 +113,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
 {
     struct watched_run *watching = it->watching;
     const struct seen_execution *seen = it->seen;
-    const int who = holder_for(watching, seen->behind->value, seen->link);
+    const int who = holder_for(watching, seen->behind->value, seen->link, seen->key);
     if (who == NOBODY_KNOWN)
         return;
     ask_others(it, who);
@@ -228,7 +228,7 @@ static bool extended_when_refused(struct telling *it, enum did did)
     if (!at)
         return false;
     (void)keys_value(&watching->keys, words->at[at], words->lengths[at], value);
-    const int who = holder_for(watching, value, it->seen->link);
+    const int who = holder_for(watching, value, it->seen->link, it->seen->key);
     if (who == NOBODY_KNOWN)
         return false;
     if (!watching->holders[who].is_open)
@@ -354,7 +354,7 @@ static void refused_acquire(struct telling *it, int token_at)
         outcome->refusals++;
         return;
     }
-    const int who = holder_for(it->watching, value, it->seen->link);
+    const int who = holder_for(it->watching, value, it->seen->link, it->seen->key);
     if (who == NOBODY_KNOWN || it->watching->holders[who].is_open || who == it->key->owner)
         return;
     begin_attempt(it, who);

@@ -36,7 +36,8 @@ int holder_named(const struct watched_run *watching, const struct request_words 
                 continue;
             if (row->is_lock && row->owner == h)
                 return h;
-            found = h;
+            if (found == NOBODY_KNOWN || watching->holders[found].key != key)
+                found = h;
         }
     }
     return found;
@@ -225,9 +226,25 @@ int holder_with_first(const struct watched_run *watching, const char *value)
     return NOBODY_KNOWN;
 }
 
-int holder_for(struct watched_run *watching, const char *value, struct watched_link *link)
+/* One token may be that of several locks at a time (a process' own): each has a holder then, for an
+ * attempt is one at one lock. */
+static int place_with(const struct watched_run *watching, const char *value, int key)
 {
-    int place = holder_with(watching, value);
+    int free_one = NOBODY_KNOWN;
+    for (int i = 0; i < watching->holders_count; i++) {
+        if (!holder_is_token(value) || strcmp(watching->holders[i].token, value) != 0)
+            continue;
+        if (watching->holders[i].key == key)
+            return i;
+        if (free_one == NOBODY_KNOWN && is_free(watching, i))
+            free_one = i;
+    }
+    return free_one;
+}
+
+int holder_for(struct watched_run *watching, const char *value, struct watched_link *link, int key)
+{
+    int place = place_with(watching, value, key);
     if (place == NOBODY_KNOWN)
         place = give_place(watching, watched_link_peer(link));
     if (place == NOBODY_KNOWN)

@@ -263,8 +263,8 @@ void holder_name(const struct watched_run *watching, int number, char *name);
 int holder_with(const struct watched_run *watching, const char *value);
 /* The one whose first_token it is. */
 int holder_with_first(const struct watched_run *watching, const char *value);
-/* As holder_with(), or a place for it. NOBODY_KNOWN: there is none. */
-int holder_for(struct watched_run *watching, const char *value, struct watched_link *link);
+/* The one with that token at that key, or a place for it. NOBODY_KNOWN: there is none. */
+int holder_for(struct watched_run *watching, const char *value, struct watched_link *link, int key);
 /* A script or a transaction has granted the lock to the holder with that token. */
 void holder_granted_by(struct watched_run *watching, const struct request_words *words, int key,
                        const char *token);
