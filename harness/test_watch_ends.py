@@ -1,7 +1,9 @@
 """`picklock watch`: how it ends, and with which status, when the command, the server, a connection or the disk does."""
 
+import json
 import os
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -66,17 +68,45 @@ time.sleep(0.1)
     assert result.status == 2 and "unknown:" in result.err, result.out + result.err
 
 
-def test_a_history_on_a_full_disk_is_no_verdict(tmp_path):
+SLIP = """
+assert client().set("lock:slip", A, nx=True, px=20000)
+assert client().persist("lock:slip")
+"""
+
+
+def told_of_cut(json_file, status, out, err, why):
+    """The row of a watched run whose history has no end: what was found by then, and nothing that holds."""
+    assert status == 70 and "cannot be written" in err and why in err, out + err
+    row, = json.loads(json_file.read_text())["results"]
+    words = " ".join(out.split())
+    assert why in words and "Watched: " in words and "are sure to be in it" in words, out
+    assert not [found for found in row["properties"] if found["verdict"] == "holds"], row
+    return row
+
+
+def test_of_a_history_on_a_full_disk_what_was_found_is_told(tmp_path):
     script = tmp_path / "suite.py"
-    script.write_text(PRELUDE + MANY % 20)
+    script.write_text(PRELUDE + SLIP + MANY % 20)
     small = tmp_path / "small"
     small.mkdir()
-    words = [str(PICKLOCK), "watch", "--key", "lock:*", "--out", str(small), "--", sys.executable, str(script)]
+    words = [str(PICKLOCK), "watch", "--key", "lock:*", "--out", str(small), "--json", str(tmp_path / "r.json"), "--", sys.executable, str(script)]
     done = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size=64k none {small} && {shlex.join(words)}"],
                           capture_output=True, text=True, timeout=PATIENCE_S)
     if "unshare" in done.stderr or "mount:" in done.stderr:
         pytest.skip("no file system of our own here")
-    assert done.returncode == 70 and ("No space left" in done.stderr or "history cannot be written" in done.stderr), done
+    row = told_of_cut(tmp_path / "r.json", done.returncode, done.stdout, done.stderr, "No space left on device")
+    assert row["verdict"] == "violated" and "always-expires" in done.stdout, done
+
+
+def test_a_history_that_may_not_grow_is_no_verdict_and_a_report_all_the_same(tmp_path):
+    """A limit like a full disk; the page fits."""
+    result = watch(tmp_path, MANY % 100, "--json", tmp_path / "r.json", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150000, 150000)))
+    row = told_of_cut(tmp_path / "r.json", result.status, result.out, result.err, "File too large")
+    assert row["verdict"] == "unknown" and "File too large" in row["trouble"], row
+    latest = tmp_path / "runs" / "latest"
+    assert "unknown" in (latest / "index.html").read_text()
+    cut = run("check", latest / "histories" / "watch.jsonl")
+    assert cut.status == 2 and "the history has no end" in cut.out, cut
 
 
 def test_a_command_that_ignores_the_signal_is_killed_and_one_that_forked_is_not_waited_for(tmp_path):

@@ -13,10 +13,10 @@ CAD = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KE
 """
 
 
-def watch(tmp_path, program, *options):
+def watch(tmp_path, program, *options, **more):
     script = tmp_path / "suite.py"
     script.write_text(PRELUDE + program)
-    return run("watch", "--key", "lock:*", "--out", tmp_path / "runs", *options, "--", sys.executable, script)
+    return run("watch", "--key", "lock:*", "--out", tmp_path / "runs", *options, "--", sys.executable, script, **more)
 
 
 def json_of(tmp_path, program, *options):

@@ -175,13 +175,14 @@ static void add_notes(const struct watch_cmd *cmd, const struct result_row *row,
         results_note(results, memory_text(seen->notes[i]));
 }
 
-/* By what the history says, as `picklock check` does. */
-static enum fail judge(struct watch_cmd *cmd, const char *history, struct results *results,
-                       bool *is_unknown, struct failure *failure)
+/* By what the history says, as `picklock check` does. cut: why it has no end; NULL: it has one. */
+static enum fail judge(struct watch_cmd *cmd, const char *history, const char *cut,
+                       struct results *results, bool *is_unknown, struct failure *failure)
 {
     struct history_judged judged;
     char *path = memory_format("%s/%s", cmd->output.folder, history);
-    const struct history_judging judging = {.path = path, .fail_on = cmd->fail_on};
+    const struct history_judging judging = {
+        .path = path, .fail_on = cmd->fail_on, .interrupted = cut};
     enum fail fail = judge_history(&judging, results, &judged, failure);
     free(path);
     if (fail)
@@ -224,7 +225,12 @@ static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_un
                                           .context = cmd};
     enum fail fail = watch_run(&options, &cmd->outcome, failure);
     free(path);
-    return fail ? fail : judge(cmd, history, results, is_unknown, failure);
+    if (!fail)
+        return judge(cmd, history, NULL, results, is_unknown, failure);
+    struct failure also;
+    if (cmd->outcome.is_cut) /* what was seen by then is told; the failure is that it is cut */
+        (void)judge(cmd, history, failure->text, results, is_unknown, &also);
+    return fail;
 }
 
 /* A violation goes before what the command says, and that before what cannot be concluded. */
@@ -254,17 +260,17 @@ static int watch(struct watch_cmd *cmd)
     enum fail fail = output_open(&cmd->output, &results, &failure);
     if (!fail)
         fail = run(cmd, &results, &is_unknown, &failure);
-    if (fail && !results.rows_count) {
-        (void)cmd_failed(&failure);
-        free(cmd->output.folder);
+    int status;
+    if (fail) {
+        status = (int)output_end(&cmd->output, &results, fail, &failure);
+    } else if (output_close(&cmd->output, &results, &failure)) {
+        status = cmd_failed(&failure);
     } else {
-        fail = output_close(&cmd->output, &results, &failure);
+        status = status_of(cmd, &results, is_unknown);
+        if (is_unknown)
+            say_unknown(&results);
     }
-    int status = fail ? (int)fail : status_of(cmd, &results, is_unknown);
-    if (fail && results.rows_count)
-        (void)cmd_failed(&failure);
-    if (!fail && is_unknown)
-        say_unknown(&results);
+    free(cmd->output.folder);
     results_free(&results);
     watch_outcome_free(&cmd->outcome);
     free(cmd->program);

@@ -36,7 +36,8 @@ static int64_t ring_first(const struct ring *ring)
     return ring->read > RING_EVENTS ? ring->read - RING_EVENTS : 0;
 }
 
-/* Reads until the end, or until enough stands behind the violation. */
+/* Reads until the end, or until enough stands behind the violation; of a history that has no end,
+ * as far as it goes. */
 static enum fail fill_ring(struct ring *ring, struct history_reader *reader, int64_t first_index,
                            struct failure *failure)
 {
@@ -44,6 +45,8 @@ static enum fail fill_ring(struct ring *ring, struct history_reader *reader, int
     while (first_index < 1 || ring->read <= first_index + AFTER_EVENTS) {
         struct event event, *place = &ring->events[ring->read % RING_EVENTS];
         enum fail fail = history_reader_next(reader, &event, &is_end, failure);
+        if (fail == FAIL_UNKNOWN && first_index > 0 && ring->read > first_index)
+            return FAIL_NONE;
         if (fail || is_end)
             return fail;
         event_drop(place);

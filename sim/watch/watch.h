@@ -42,6 +42,7 @@ struct watch_outcome {
     bool was_stopped; /* by a signal, before the command had ended */
     char *missed;     /* why the history is not whole; NULL: it is. The caller frees, as below */
     char *open;       /* what could not be told, so that nothing can be concluded; NULL: nothing */
+    bool is_cut;      /* the history has no end: it could not be written to it */
     int64_t connections, looked_at; /* commands that name a watched key */
     int64_t evident;                /* of these, many at once, in the order of the log of reads */
     bool is_ordered;                /* the server tells in which order it reads */
@@ -59,7 +60,8 @@ struct watch_outcome {
 };
 
 /* FAIL_UNAVAILABLE: no server, no such command. Whatever is returned, outcome is filled in; free it
- * with watch_outcome_free(). The history is there when FAIL_NONE is returned. */
+ * with watch_outcome_free(). The history is there when FAIL_NONE is returned, and, as far as it
+ * could be written, where it is cut. */
 enum fail watch_run(const struct watch_options *options, struct watch_outcome *outcome,
                     struct failure *failure);
 void watch_outcome_free(struct watch_outcome *outcome);

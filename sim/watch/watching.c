@@ -227,10 +227,12 @@ enum fail watching_close(struct watched_run *watching, enum fail fail, struct fa
     for (int i = 0; i < watching->holders_count; i++)
         holder_settle(watching, &watching->holders[i]);
     write_head(watching, true);
-    if (fail)
+    if (fail) {
         history_writer_abandon(watching->writer);
-    else
+    } else {
         fail = history_writer_close(watching->writer, failure);
+        watching->outcome->is_cut = fail != FAIL_NONE;
+    }
     turns_free(watching);
     control_shut(watching->keys.control);
     return fail;
