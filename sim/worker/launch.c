@@ -69,7 +69,9 @@ static int environment_of_node(const char *folder)
 }
 
 /* What makes a run the same each time: hashes, and no rings of the kernel beside the calls that are
- * steered. No address of a server but the one that it is given. */
+ * steered. No address of a server but the one that it is given. Who may connect to nothing else
+ * needs no certificates, and Node.js reads those for as long as all else takes that it does to
+ * begin. */
 static int child_environment(const struct worker_options *options, const char *page,
                              bool is_answered)
 {
@@ -81,7 +83,7 @@ static int child_environment(const struct worker_options *options, const char *p
         error = prepend("LD_PRELOAD", options->shim) | setenv(TIME_VARIABLE, page, 1);
     if (options->shim)
         error |= setenv("PYTHONHASHSEED", "0", 1) | setenv("UV_USE_IO_URING", "0", 1) |
-                 environment_of_node(options->helpers);
+                 unsetenv("NODE_EXTRA_CA_CERTS") | environment_of_node(options->helpers);
     error |= put_before("PYTHONPATH", options->helpers, "python") |
              put_before("NODE_PATH", options->helpers, "node") |
              put_before("RUBYLIB", options->helpers, "ruby");
