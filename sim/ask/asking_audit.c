@@ -7,15 +7,10 @@
 #include "ask/asking.h"
 
 #include "ask/asking_state.h"
+#include "base/memory.h"
 #include "base/monotonic.h"
 
-bool asking_is_leaf(const struct asking *asking, uint32_t node)
-{
-    for (uint32_t i = node + 1; i <= asking->worker.questions.count; i++)
-        if (worker_asker_edge(&asking->worker, i).from == node)
-            return false;
-    return true;
-}
+#include <stdlib.h>
 
 enum { LEARNED_WALKS = 200 };
 
@@ -28,45 +23,80 @@ static bool has_time(const struct asking *asking, int64_t until_us)
     return !(stop && *stop) && !(until_us && monotonic_us() >= until_us);
 }
 
-/* Answers on the way to that history that were not asked again yet; 0: more histories follow. */
-static int count_unaudited(const struct asking *asking, uint32_t node)
-{
-    int count = 0;
-    for (uint32_t at = asking_is_leaf(asking, node) ? node : NODE_ROOT; at != NODE_ROOT;
-         at = worker_asker_edge(&asking->worker, at).from)
-        count += !asking->worker.answers[at - 1].is_audited;
-    return count;
-}
-
-/* Some of every part of the tree: the stride has no divisor in common with all, so all are come by.
- * Of each few that with the most answers: a process costs more than they do. Returns how many. */
-static int choose_audited(struct asking *asking, uint32_t *nodes)
-{
-    enum { FEW = 64 };
-    const uint32_t all = asking->worker.questions.count, stride = all % 97 ? 97 : 89;
-    uint32_t *at = &asking->audit.at;
-    int count = 0;
-    for (uint32_t tried = 0; tried < all && count < SESSION_CLIENTS_MAX;) {
-        int most = 0;
-        for (int i = 0; i < FEW && tried < all; tried++) {
-            *at = (*at + stride) % all;
-            const uint32_t node = (uint32_t)((*at + asking->generation) % all) + 1;
-            const int answers = count_unaudited(asking, node);
-            i += answers > 0;
-            if (answers > most)
-                nodes[count] = node;
-            most = answers > most ? answers : most;
-        }
-        count += most > 0;
-    }
-    return count;
-}
-
 /* Are there too few by now, and so many more? */
 static bool lacks(const struct asking *asking, int percent, uint64_t more)
 {
     return (asking->worker.audited + more) * 100 <
            asking->worker.asked * (unsigned)percent + asking->kept * KEPT_PERCENT;
+}
+
+/* Histories that are to be asked for again, each to its end and in a process of its own. */
+struct chosen {
+    uint32_t *nodes;
+    int count;
+    uint64_t answers;   /* on the ways to them that were not asked for again yet */
+    uint8_t *is_on_way; /* by node */
+    uint8_t *has_next;  /* by node: it is no leaf */
+};
+
+static struct chosen chosen_new(const struct asking *asking)
+{
+    const uint32_t all = asking->worker.questions.count;
+    struct chosen chosen = {.is_on_way = memory_new((size_t)all + 1, 1),
+                            .has_next = memory_new((size_t)all + 1, 1)};
+    for (uint32_t node = 1; node <= all; node++)
+        chosen.has_next[worker_asker_edge(&asking->worker, node).from] = 1;
+    return chosen;
+}
+
+static void chosen_free(struct chosen *chosen)
+{
+    free(chosen->nodes);
+    free(chosen->is_on_way);
+    free(chosen->has_next);
+}
+
+/* Answers on the way to that history that are not asked for again so far; 0: more histories follow.
+ */
+static int count_unaudited(const struct asking *asking, const struct chosen *chosen, uint32_t node)
+{
+    int count = 0;
+    for (uint32_t at = chosen->has_next[node] ? NODE_ROOT : node; at != NODE_ROOT;
+         at = worker_asker_edge(&asking->worker, at).from)
+        count += !asking->worker.answers[at - 1].is_audited && !chosen->is_on_way[at];
+    return count;
+}
+
+static void choose(const struct asking *asking, struct chosen *chosen, uint32_t node)
+{
+    chosen->answers += (uint64_t)count_unaudited(asking, chosen, node);
+    for (uint32_t at = node; at != NODE_ROOT; at = worker_asker_edge(&asking->worker, at).from)
+        chosen->is_on_way[at] = 1;
+    chosen->nodes = memory_resize(chosen->nodes, (size_t)chosen->count + 1, sizeof *chosen->nodes);
+    chosen->nodes[chosen->count++] = node;
+}
+
+/* Of some of every part of the tree one more: the stride has no divisor in common with all, so all
+ * are come by. Of each few that with the most answers: a process costs more than they do. False:
+ * all have been chosen, or asked for again. */
+static bool choose_next(struct asking *asking, struct chosen *chosen)
+{
+    enum { FEW = 64 };
+    const uint32_t all = asking->worker.questions.count, stride = all % 97 ? 97 : 89;
+    uint32_t *at = &asking->audit.at, best = NODE_ROOT;
+    int most = 0, few = 0;
+    for (uint32_t tried = 0; tried < all && few < FEW; tried++) {
+        *at = (*at + stride) % all;
+        const uint32_t node = (uint32_t)((*at + asking->generation) % all) + 1;
+        const int answers = count_unaudited(asking, chosen, node);
+        few += answers > 0;
+        if (answers > most)
+            best = node;
+        most = answers > most ? answers : most;
+    }
+    if (most)
+        choose(asking, chosen, best);
+    return most > 0;
 }
 
 static enum fail start_ahead(struct asking *asking, int processes, struct failure *failure)
@@ -94,30 +124,41 @@ static enum fail ask_nodes(struct asking *asking, struct session *session, int l
     return fail;
 }
 
-/* As many as there are processes in a session; *has_more: there were any. Those of the next ones
- * are started meanwhile, where these are too few. */
-static enum fail audit_some(struct asking *asking, int percent, bool *has_more,
-                            struct failure *failure)
+static int at_most_a_session(int count)
 {
-    uint32_t nodes[SESSION_CLIENTS_MAX];
-    uint64_t answers = 0;
-    const int count = choose_audited(asking, nodes);
-    *has_more = count > 0;
-    for (int i = 0; i < count; i++)
-        answers += (uint64_t)count_unaudited(asking, nodes[i]);
-    if (!count)
-        return FAIL_NONE;
-    if (start_ahead(asking, count, failure))
+    return count < SESSION_CLIENTS_MAX ? count : SESSION_CLIENTS_MAX;
+}
+
+/* Those from *at on that the processes of one session ask for. Those of the next one are started
+ * meanwhile. */
+static enum fail ask_some(struct asking *asking, const struct chosen *chosen, int *at,
+                          struct failure *failure)
+{
+    if (start_ahead(asking, at_most_a_session(chosen->count - *at), failure))
         return failure->code;
     struct session *session = asking->audit.ahead;
-    const int last = asking->audit.processes - 1;
+    const int processes = asking->audit.processes, left = chosen->count - *at;
+    const int count = left < processes ? left : processes;
     asking->audit.ahead = NULL;
     enum fail fail = session_finish(session, failure);
-    if (!fail && lacks(asking, percent, answers))
-        fail = start_ahead(asking, SESSION_CLIENTS_MAX, failure);
+    if (!fail && left > count)
+        fail = start_ahead(asking, at_most_a_session(left - count), failure);
     if (!fail)
-        fail = ask_nodes(asking, session, last, nodes, count, failure);
+        fail = ask_nodes(asking, session, processes - 1, chosen->nodes + *at, count, failure);
     session_free(session);
+    *at += count;
+    return fail;
+}
+
+/* As many as there are processes that were started. */
+static enum fail ask_ahead(struct asking *asking, struct failure *failure)
+{
+    struct chosen chosen = chosen_new(asking);
+    int at = 0;
+    while (chosen.count < asking->audit.processes && choose_next(asking, &chosen))
+        continue;
+    const enum fail fail = chosen.count ? ask_some(asking, &chosen, &at, failure) : FAIL_NONE;
+    chosen_free(&chosen);
     return fail;
 }
 
@@ -128,12 +169,11 @@ void asking_audit_ahead(struct asking *asking, int percent, int64_t until_us)
 {
     struct failure *failure = &asking->audit.failure;
     const uint64_t runs = asking->worker.runs;
-    bool has_more;
     if (asking->failure.code || failure->code || !has_time(asking, until_us))
         return;
     enum fail fail = FAIL_NONE;
     if (asking->audit.ahead && lacks(asking, percent, SESSION_ANSWERS))
-        fail = audit_some(asking, percent, &has_more, failure);
+        fail = ask_ahead(asking, failure);
     else if (lacks(asking, percent, SESSION_ANSWERS / 2))
         fail = start_ahead(asking, SESSION_CLIENTS_MAX, failure);
     asking->worker.runs = runs;
@@ -141,6 +181,20 @@ void asking_audit_ahead(struct asking *asking, int percent, int64_t until_us)
         return;
     asking->audit.has_two_answers = asking->worker.has_two_answers;
     asking->worker.has_two_answers = false;
+}
+
+/* As many as are lacked. Returns whether there was the time for them. */
+static bool ask_rest(struct asking *asking, int percent, int64_t until_us)
+{
+    struct chosen chosen = chosen_new(asking);
+    bool has_asked = true;
+    int at = 0;
+    while (lacks(asking, percent, chosen.answers) && choose_next(asking, &chosen))
+        continue;
+    while (at < chosen.count && !asking->failure.code && (has_asked = has_time(asking, until_us)))
+        (void)ask_some(asking, &chosen, &at, &asking->failure);
+    chosen_free(&chosen);
+    return has_asked;
 }
 
 /* What was met while the search went on is told behind it. */
@@ -155,7 +209,7 @@ static void take_failure(struct asking *asking)
 bool asking_audit(struct asking *asking, int percent, int64_t until_us)
 {
     const uint64_t runs = asking->worker.runs;
-    bool has_asked = true, has_more = true;
+    bool has_asked = true;
     asking->worker.runs_max = UINT64_MAX;
     take_failure(asking);
     if (!asking->failure.code)
@@ -166,9 +220,8 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
         (void)asking_compare_clients(asking, &asking->failure);
     if (!asking->failure.code && has_asked)
         (void)asking_compare_long_ago(asking, &asking->failure);
-    while (has_asked && has_more && !asking->failure.code && lacks(asking, percent, 0) &&
-           (has_asked = has_time(asking, until_us)))
-        (void)audit_some(asking, percent, &has_more, &asking->failure);
+    if (!asking->failure.code && has_asked)
+        has_asked = ask_rest(asking, percent, until_us);
     for (uint32_t i = 0; i < asking->server.questions.count && !asking->failure.code; i++)
         if (i * (uint32_t)percent / 100 != (i + 1) * (uint32_t)percent / 100)
             (void)server_ask_again(&asking->server, i, &asking->failure);

@@ -26,6 +26,15 @@ static bool is_same_worker(const struct asking *asking, const struct noted *note
     return is_same;
 }
 
+/* Is nothing of that history's own behind it? Then to ask for it is to ask for all on its way. */
+static bool is_leaf(const struct asking *asking, uint32_t node)
+{
+    for (uint32_t i = node + 1; i <= asking->worker.questions.count; i++)
+        if (worker_asker_edge(&asking->worker, i).from == node)
+            return false;
+    return true;
+}
+
 /* A history for each of the two processes, which are new, and questions to the server, at least one
  * of each: others in each run. */
 static enum fail ask_some_again(struct asking *asking, struct failure *failure)
@@ -36,7 +45,7 @@ static enum fail ask_some_again(struct asking *asking, struct failure *failure)
     struct seat *const own = &asking->worker.seat;
     for (int client = SEATS - 1; client >= 0 && all; client--) {
         struct seat seat = {.session = asking->session, .client = client, .is_new = true};
-        while (!asking_is_leaf(asking, at + 1))
+        while (!is_leaf(asking, at + 1))
             at = (at + 1) % all;
         enum fail fail = history_ask_again(&asking->worker, &seat, at + 1, failure);
         seat_close(&seat);

@@ -114,9 +114,6 @@ void asking_pass(struct subject *subject, struct server_state *server_state, int
 enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
                                uint64_t seed, struct failure *failure);
 
-/* Is nothing of that history's own behind it? Then to ask for it is to ask for all on its way. */
-bool asking_is_leaf(const struct asking *asking, uint32_t node);
-
 /* Takes the answers that were kept, where some are, the worker that has just begun is the one that
  * gave them, and those that are asked for again are the same. *is_stale: they are not, and are
  * dropped; then neither the session nor what was asked can be used. FAIL_UNKNOWN, FAIL_UNAVAILABLE:

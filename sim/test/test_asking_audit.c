@@ -69,11 +69,28 @@ static void what_differs_then_is_told_behind_the_searches(void **state)
     asking_free(asked.asking);
 }
 
+/* Each costs a process: what was asked for beyond the share is what the last of them came by. */
+static void no_more_is_asked_for_again_than_is_lacked(void **state)
+{
+    enum { SHARE = 10, LONGEST = 24 };
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "set-nx-px-cad", 1);
+    search_one(&asked, FAULT_STALL);
+    assert_true(asking_audit(asked.asking, SHARE, 0));
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_NONE);
+    const struct asking_figures figures = asking_figures(asked.asking);
+    assert_true(figures.audited * 100 >= (figures.histories + figures.questions) * SHARE);
+    assert_true(figures.audited <= (figures.histories + figures.questions) * SHARE / 100 + LONGEST);
+    asking_free(asked.asking);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_asked_for_again_while_it_is_searched),
         cmocka_unit_test(what_differs_then_is_told_behind_the_searches),
+        cmocka_unit_test(no_more_is_asked_for_again_than_is_lacked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
