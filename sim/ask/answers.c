@@ -145,8 +145,8 @@ static bool is_edge(const char *bytes, size_t size)
         return false;
     memcpy(&edge, bytes, sizeof edge);
     return edge.happening < HAPPENING_COUNT && edge.server < SERVERS_MAX &&
-           edge.whose <= WHOSE_OTHER && edge.elapsed >= ELAPSED_ANY &&
-           edge.elapsed <= ELAPSED_MAX && abs(edge.jumped) <= ELAPSED_MAX;
+           edge.whose <= WHOSE_SAME && edge.elapsed >= ELAPSED_ANY && edge.elapsed <= ELAPSED_MAX &&
+           abs(edge.jumped) <= ELAPSED_MAX;
 }
 
 static bool is_question(const char *bytes, size_t size)

@@ -65,22 +65,6 @@ static enum fail take_each(struct twins *pair, take_once *take, int32_t ticks,
     return fail;
 }
 
-/* They went on otherwise: does each of them, in another process, do so again? One that does not is
- * no matter of attempts. */
-static enum fail ask_both_again(struct asking *asking, const struct twins *pair,
-                                struct failure *failure)
-{
-    struct seat seat = {.session = asking->session, .client = 1};
-    struct failure again = {0};
-    for (int i = 0; i < 2 && !again.code; i++)
-        if (!seat_reset(&asking->worker, &seat, &again))
-            (void)history_compare(&asking->worker, &seat, pair->apart[i], &again);
-    seat_close(&seat);
-    if (again.code)
-        *failure = again;
-    return failure->code;
-}
-
 enum { REFUSALS_MAX = 6 };
 
 /* Of several servers each refusal is a history of many: one. */
@@ -109,6 +93,11 @@ static enum fail refused_and_taken(struct twins *pair, int refusals, struct fail
 enum fail asking_end_in_time(struct twins *pair, struct failure *failure)
 {
     return refused_and_taken(pair, 1, failure);
+}
+
+enum fail asking_end_often(struct twins *pair, struct failure *failure)
+{
+    return refused_and_taken(pair, REFUSALS_MAX, failure);
 }
 
 /* Each number of refusals, and then granted and released: what counts them may mind one alone. */
@@ -152,6 +141,7 @@ static bool is_refusal(const struct end_kind *kind)
 static struct end_kind kind_of(const struct asking *asking, uint32_t node)
 {
     struct end_kind kind = {.answer = asking->worker.answers[node - 1].answer,
+                            .has_moment = asking->worker.answers[node - 1].has_moment,
                             .has_broken = asking_shows(asking, node, STRUCK_BY_BREAK)};
     do {
         const struct history_edge edge = worker_asker_edge(&asking->worker, node);
@@ -164,14 +154,23 @@ static struct end_kind kind_of(const struct asking *asking, uint32_t node)
 /* The first end of its kind that was met; NODE_ROOT: none was. */
 static uint32_t *first_of(struct history_ends *ends, const struct end_kind *kind)
 {
-    return &ends->firsts_of_kind[kind->operation][kind->answer][kind->has_broken];
+    return &ends->firsts_of_kind[kind->operation][kind->answer][kind->has_broken][kind->has_moment];
+}
+
+/* It is noted. */
+bool asking_is_first_end(struct asking *asking, uint32_t node)
+{
+    const struct end_kind kind = kind_of(asking, node);
+    uint32_t *first = first_of(&asking->ends, &kind);
+    *first = *first == NODE_ROOT ? node : *first;
+    return *first == node;
 }
 
 static bool is_wanted(struct asking *asking, uint32_t node, enum then then)
 {
     const struct remembered_step *at = &asking->worker.answers[node - 1];
     const struct end_kind kind = kind_of(asking, node);
-    const bool is_first = *first_of(&asking->ends, &kind) == node;
+    const bool is_first = asking_is_first_end(asking, node);
     switch (then) {
     case THEN_IN_TIME:
         return true;
@@ -237,7 +236,7 @@ static enum fail go_on(struct twins *pair, enum then then, struct failure *failu
     case THEN_IN_TIME:
         return asking_end_in_time(pair, failure);
     case THEN_OFTEN:
-        return refused_and_taken(pair, REFUSALS_MAX, failure);
+        return asking_end_often(pair, failure);
     case THEN_AT_TIMES:
         return refused_at_times(pair, failure);
     case THEN_EXTENDED:
@@ -301,17 +300,9 @@ static enum fail compare_cut(struct asking *asking, uint32_t node, struct failur
     return asking_compare_cut(asking, &again, failure);
 }
 
-static void note_kind(struct asking *asking, uint32_t node)
-{
-    const struct end_kind kind = kind_of(asking, node);
-    uint32_t *first = first_of(&asking->ends, &kind);
-    *first = *first == NODE_ROOT ? node : *first;
-}
-
 enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failure *failure)
 {
     struct history_ends *ends = &asking->ends;
-    note_kind(asking, node);
     const uint32_t cut = bit_of(FIRST_CUT, THEN_IN_TIME);
     const uint32_t ways = wanted_ways(asking, node) & ~end_at(ends, node)->ways;
     struct twins pair = {.asking = asking, .node = node, .fresh = NODE_ROOT};
@@ -323,7 +314,7 @@ enum fail asking_compare_end(struct asking *asking, uint32_t node, struct failur
         fail = go_ways(&pair, ways & cut, failure);
     }
     if (fail)
-        return pair.have_differed ? ask_both_again(asking, &pair, failure) : fail;
+        return pair.have_differed ? twins_ask_again(&pair, failure) : fail;
     struct history_end *end = end_at(ends, node);
     ends->compared += end->ways == 0;
     end->like = NODE_ROOT;
@@ -339,7 +330,7 @@ enum fail asking_last_end(struct asking *asking, uint32_t node, struct failure *
 
 void asking_forget_ends(struct asking *asking)
 {
-    asking->ends.count = 0;
+    asking->ends.count = asking->ends.compared_count = 0;
     memset(asking->ends.firsts_of_kind, 0, sizeof asking->ends.firsts_of_kind);
     asking->ends.compared = asking->ends.joined = 0;
 }
@@ -377,7 +368,6 @@ enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *
     struct history_ends *ends = &asking->ends;
     const uint32_t before = end_at(ends, node)->like, known = end_at(ends, node)->ways;
     bool is_like = false;
-    note_kind(asking, node);
     *like = node;
     if (!asking->classes.are_wanted || asking->servers > 1 || before == node)
         return FAIL_NONE;
@@ -409,7 +399,7 @@ static enum fail tell_difference(struct asking *asking, const struct twins *pair
                                  uint32_t like, struct failure *failure)
 {
     char text[600], other[600] = "it began";
-    if (!pair->have_differed || ask_both_again(asking, pair, failure) != FAIL_UNKNOWN)
+    if (!pair->have_differed || twins_ask_again(pair, failure) != FAIL_UNKNOWN)
         return failure->code;
     if (like != NODE_ROOT)
         (void)worker_asker_tell(&asking->worker, like, other, sizeof other);
@@ -477,6 +467,7 @@ void asking_ends_free(struct history_ends *ends)
 {
     free(ends->rows);
     free(ends->firsts);
+    free(ends->are_compared);
 }
 
 enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node)

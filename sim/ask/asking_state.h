@@ -46,15 +46,18 @@ struct end_kind {
     enum happening operation; /* another one: nothing but connections that broke was before it */
     unsigned answer;
     bool has_broken; /* a connection, by then */
+    bool has_moment; /* it has read a clock, or had a timer */
 };
 
 struct history_ends {
     struct history_end *rows; /* by node */
+    bool *are_compared;       /* by node: asking_compare_memory() */
+    uint32_t compared_count;  /* of these */
     uint32_t *firsts;         /* those with a timer that were found to be like none before them */
     uint32_t count, firsts_count;
-    uint32_t firsts_of_kind[HAPPENING_COUNT][ANSWER_LOST + 1][2]; /* struct end_kind */
-    uint64_t compared;                                            /* that are like a new worker */
-    uint64_t joined; /* that are like another one with such a timer */
+    uint32_t firsts_of_kind[HAPPENING_COUNT][ANSWER_LOST + 1][2][2]; /* struct end_kind */
+    uint64_t compared; /* that are like a new worker */
+    uint64_t joined;   /* that are like another one with such a timer */
 };
 
 /* What is asked for again. */
@@ -191,9 +194,15 @@ enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *
 enum fail asking_walk_ends(struct asking *asking, struct failure *failure);
 /* So often in a row it was refused behind an end of each kind. */
 int asking_refusals(const struct asking *asking);
-/* The first of these ways: refused, and then granted and released. */
+/* Two of these ways: refused once, or as often as that, and then granted and released. */
 struct twins;
 enum fail asking_end_in_time(struct twins *pair, struct failure *failure);
+enum fail asking_end_often(struct twins *pair, struct failure *failure);
+/* Is it the first end of its kind that was met? */
+bool asking_is_first_end(struct asking *asking, uint32_t node);
+/* Does it remember, behind that end, whose token it heard of, or how long ago that was?
+ * FAIL_UNKNOWN: so it does. */
+enum fail asking_compare_memory(struct asking *asking, uint32_t node, struct failure *failure);
 /* The same where it makes no attempt any more: may its idle connections break? */
 enum fail asking_last_end(struct asking *asking, uint32_t node, struct failure *failure);
 /* They were compared for fewer attempts than there are now. */

@@ -265,6 +265,8 @@ static enum fail forget_history(struct asking *asking, const struct remembered_s
         return FAIL_NONE;
     if (told->waits)
         return asking_refuse_open_reply(asking, node);
+    if (may_attempt(client_state, step) && asking_compare_memory(asking, node, &asking->failure))
+        return FAIL_UNKNOWN;
     /* Until its timer has rung it is another one. */
     if (told->timer_us != TIME_NEVER)
         return join_end(asking, node, step, client_state);

@@ -34,6 +34,27 @@ static struct remembered_step renamed(const struct twins *pair, const struct rem
     return told;
 }
 
+enum fail twins_ask_again(const struct twins *pair, struct failure *failure)
+{
+    struct asking *asking = pair->asking;
+    struct seat seat = {.session = asking->session, .client = 1};
+    struct failure again = {0};
+    for (int i = 0; i < 2 && !again.code; i++)
+        if (!seat_reset(&asking->worker, &seat, &again))
+            (void)history_compare(&asking->worker, &seat, pair->apart[i], &again);
+    seat_close(&seat);
+    if (again.code)
+        *failure = again;
+    return failure->code;
+}
+
+static uint32_t whose_token(const struct twins *pair, int side, const struct history_edge *edge)
+{
+    const bool is_same = edge->whose == WHOSE_OTHER && pair->repeats[side] &&
+                         worker_asker_has_heard(&pair->asking->worker, edge->from, true);
+    return is_same ? WHOSE_SAME : edge->whose;
+}
+
 enum fail twins_tell(struct twins *pair, const struct history_edge *what,
                      struct remembered_step *told, struct failure *failure)
 {
@@ -41,11 +62,14 @@ enum fail twins_tell(struct twins *pair, const struct history_edge *what,
     struct history_edge edge = *what;
     struct remembered_step other;
     edge.from = pair->node;
+    edge.whose = whose_token(pair, 0, &edge);
     edge.elapsed = what->elapsed + pair->passed[0];
     if (history_ask(asker, &edge, told, failure))
         return failure->code;
     pair->passed[0] = told->counts ? 0 : edge.elapsed;
+    edge = *what;
     edge.from = pair->fresh;
+    edge.whose = whose_token(pair, 1, &edge);
     edge.server = (uint32_t)name_of(pair, (int)edge.server);
     edge.elapsed = what->elapsed + pair->passed[1];
     if (history_ask(asker, &edge, &other, failure))

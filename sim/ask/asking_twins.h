@@ -14,6 +14,7 @@ struct twins {
     int32_t jumped;                /* ticks, by the wall clock, before the next operation */
     int32_t elapsed;               /* time that passes before the next operation, as an edge's */
     int32_t passed[2];             /* for each of them, since the last moment that counts */
+    bool repeats[2];     /* what that one hears of another's token is the one heard before */
     bool is_first_lost;  /* the connection to the first server breaks behind each first command */
     const uint8_t *name; /* what the fresh one calls the server that the other one calls so; NULL:
                             the same */
@@ -40,6 +41,10 @@ enum fail twins_extend(struct twins *pair, struct remembered_step *told, bool *h
  * operation: that it was asked for last; extends: what it holds it extends before. */
 enum fail twins_go_on(struct twins *pair, bool holds, enum happening operation, bool extends,
                       struct failure *failure);
+
+/* They went on otherwise: does each of them, in another process, do so again? One that does not is
+ * no matter of attempts. Returns what failed. */
+enum fail twins_ask_again(const struct twins *pair, struct failure *failure);
 
 /* All servers are so. */
 void twins_set_servers(struct twins *pair, struct kept kept);

@@ -182,7 +182,6 @@ enum fail seat_take_further_token(struct worker_asker *asker, struct seat *seat,
     if (phrase != seat->token_phrase)
         return FAIL_NONE;
     seat->own = drawn;
-    seat->other = token_unlike(&drawn);
     *draws = 1;
     return note_drawn(asker, seat, failure);
 }

@@ -23,7 +23,8 @@ struct spoken_token {
 /* Whose token. */
 #define WHOSE(BIT)                                                                                 \
     BIT(WHOSE_OWN)   /* of the attempt that asks */                                                \
-    BIT(WHOSE_OTHER) /* another one */
+    BIT(WHOSE_OTHER) /* another one; of a history: none that it heard of in an attempt before */   \
+    BIT(WHOSE_SAME)  /* of a history: the other one that it heard of last in an attempt before */
 BITS(whose, WHOSE);
 enum { WHOSE_NONE = 0 };
 

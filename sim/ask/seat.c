@@ -160,6 +160,8 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
     asker->runs++;
     seat->at = NODE_ROOT;
     seat->waited_us = 0;
+    seat->other.length = seat->before.length = 0;
+    seat->others = 0;
     if (seat->is_new) {
         seat->is_new = false;
         return ring_out(asker, seat, failure);
@@ -291,10 +293,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
     switch ((enum happening)edge->happening) {
     case HAPPENS_ACQUIRE:
         session_forget_notice(seat->session, seat->client);
-        seat->commands = 0;
-        seat->waited_us = 0;
-        seat->own.length = 0;
-        seat->token_phrase = 0;
+        seat_begin_attempt(seat);
         return seat_ask(seat, WORKER_ACQUIRE, failure);
     case HAPPENS_RELEASE:
         return seat_ask(seat, WORKER_RELEASE, failure);
@@ -304,8 +303,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
         message = seat_waits_for(seat, server);
         if (!message)
             return failure_set(failure, FAIL_UNKNOWN, "it waits for no reply any more");
-        seat->other = token_unlike(seat->own.length ? &seat->own : &asker->sample);
-        token = edge->whose == WHOSE_OWN ? &seat->own : &seat->other;
+        token = seat_token(asker, seat, edge->whose);
         said = keep(seat, phrase_say(asker->book, edge->reply, token, token, &length));
         session_refuse(message, said, length);
         return session_deliver(seat->session, message, failure);
@@ -352,7 +350,6 @@ static void take_token(const struct worker_asker *asker, struct seat *seat,
         return;
     memcpy(seat->own.bytes, words->words[at], words->lengths[at]);
     seat->own.length = words->lengths[at];
-    seat->other = token_unlike(&seat->own);
 }
 
 void seat_note_token(const struct worker_asker *asker, struct seat *seat,

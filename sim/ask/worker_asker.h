@@ -110,7 +110,10 @@ struct seat {
     int64_t jumped_in_all_us; /* by its wall clock, since it was reset */
     int64_t waited_us;        /* in waits of its attempt, since its last whole tick of them */
     int64_t far_us;           /* when a timer rings that is far away; TIME_NEVER: there is none */
-    struct spoken_token own, other;
+    struct spoken_token own;
+    struct spoken_token other;  /* that it was told of in its attempt; length 0: of none */
+    struct spoken_token before; /* in the attempts before, the last; length 0: of none */
+    int others;                 /* that were made up for it since it was reset */
     uint32_t token_phrase; /* of the command that showed its own; 0: none did in this attempt */
     char *said[64];        /* replies that the session may still hold */
     int said_next;
@@ -184,6 +187,9 @@ void worker_asker_compare_fences(struct worker_asker *asker, uint32_t from,
 /* The edge that leads to a node. */
 struct history_edge worker_asker_edge(const struct worker_asker *asker, uint32_t node);
 
+/* Has that history heard of another's token; with before: in an attempt before its last one? */
+bool worker_asker_has_heard(const struct worker_asker *asker, uint32_t node, bool before);
+
 /* "it is asked to acquire; hears "+OK"; ..": at most size bytes; returns text. */
 const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, char *text,
                               size_t size);
@@ -205,6 +211,11 @@ enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *f
 /* Whatever is under way ends: its connections break, its timers ring. */
 enum fail seat_run_out(const struct seat *seat, struct failure *failure);
 enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure);
+/* Another attempt begins. */
+void seat_begin_attempt(struct seat *seat);
+/* The token that it is told of. */
+const struct spoken_token *seat_token(const struct worker_asker *asker, struct seat *seat,
+                                      unsigned whose);
 /* A command that it is about to send: the token of its attempt is seat->own behind the one that
  * shows it. */
 void seat_note_token(const struct worker_asker *asker, struct seat *seat,

@@ -133,6 +133,30 @@ static void what_it_does_behind_many_refusals_is_asked(void **state)
     }
 }
 
+/* Who had the lock, and when that was: what it makes of that in a later attempt is no matter of
+ * what a new one does. One that makes nothing of it is decided. */
+static void what_it_remembers_of_a_holder_is_asked(void **state)
+{
+    static const struct {
+        const char *as;
+        int fault;
+        const char *words;
+    } rows[] = {{"times 6", NONE, "it remembers whose token it has heard of"},
+                {"another", NONE, "it remembers whose token it has heard of"},
+                {"leases 1.2", NONE, "it remembers when an attempt was"},
+                {"ago 0.7", FAULT_SLOW_WORK, "it remembers when an attempt was"},
+                {"nothing", FAULT_SLOW_WORK, ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct worker_asked asked;
+        const struct explore_options own = bounds_of(rows[i].fault);
+        ask_for(&asked, "remembering_worker", rows[i].as, 1);
+        const struct failure failure = search_failure(&asked, &own, 0);
+        if (*rows[i].words ? !strstr(failure.text, rows[i].words) : failure.code)
+            fail_msg("%s: \"%s\"", rows[i].as, failure.text);
+    }
+}
+
 /* Where its verdicts differ from those of the scheme that it is, and the most further steps of a
  * witness. */
 static int differs_from_scheme(const char *delay, int fault, int *further)
@@ -231,6 +255,7 @@ int main(void)
         cmocka_unit_test(what_only_another_way_shows_is_found_out),
         cmocka_unit_test(who_is_refused_tries_again_without_an_attempt_left),
         cmocka_unit_test(what_it_does_behind_many_refusals_is_asked),
+        cmocka_unit_test(what_it_remembers_of_a_holder_is_asked),
         cmocka_unit_test(what_only_a_second_fault_shows_is_asked_where_there_may_be_one),
         cmocka_unit_test(who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to),
         cmocka_unit_test(who_connects_anew_later_than_a_tick_is_told),

@@ -1,0 +1,100 @@
+/* asking_memory.c - what a worker remembers of an attempt that has ended: by whose token it was
+ * refused, and when that was. A lock that takes over from a holder whom it has seen too often, or
+ * for too long, does so. In the search it is a new one behind an attempt, so it may not mind. */
+#include "ask/asking_twins.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+/* --- whose token --- */
+
+static enum fail tell_whose(const struct twins *pair, uint32_t end, struct failure *failure)
+{
+    const struct worker_asker *worker = &pair->asking->worker;
+    char text[600], happened[200], again[600], other[600];
+    if (!pair->have_differed || twins_ask_again(pair, failure) != FAIL_UNKNOWN)
+        return failure->code;
+    worker_asker_tell_step(worker, pair->apart[1], happened, sizeof happened, other, sizeof other);
+    worker_asker_tell_step(worker, pair->apart[0], happened, sizeof happened, again, sizeof again);
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "it remembers whose token it has heard of: after \"%s\", when it hears of "
+                       "that token again in a later attempt, it %s, where it else %s. That is not "
+                       "decided by asking yet; --search random runs it",
+                       worker_asker_tell(worker, end, text, sizeof text), again, other);
+}
+
+/* The same holder refuses it again and again, or always another one. */
+static enum fail compare_whose(struct asking *asking, uint32_t end, struct failure *failure)
+{
+    struct twins pair = {
+        .asking = asking, .node = end, .fresh = end, .repeats = {[0] = true, [1] = false}};
+    return asking_end_often(&pair, failure) ? tell_whose(&pair, end, failure) : FAIL_NONE;
+}
+
+/* --- how long ago --- */
+
+static enum fail tell_when(const struct twins *pair, uint32_t end, int ticks,
+                           struct failure *failure)
+{
+    const struct asking *asking = pair->asking;
+    const struct worker_asker *worker = &asking->worker;
+    char text[600], happened[200], did[600], other[600];
+    if (!pair->have_differed || twins_ask_again(pair, failure) != FAIL_UNKNOWN)
+        return failure->code;
+    worker_asker_tell_step(worker, pair->apart[1], happened, sizeof happened, other, sizeof other);
+    worker_asker_tell_step(worker, pair->apart[0], happened, sizeof happened, did, sizeof did);
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "it remembers when an attempt was: after \"%s\", when the next one begins "
+                       "%.2f leases later, it %s, where a new one %s. That is not decided by "
+                       "asking yet; --search random runs it",
+                       worker_asker_tell(worker, end, text, sizeof text),
+                       (double)ticks / asking->lease_ticks, did, other);
+}
+
+/* As much time passes as a search tells apart; behind a connection that broke, the longest alone.
+ * Whoever refuses it has refused it before. */
+static enum fail compare_when(struct asking *asking, uint32_t end, struct failure *failure)
+{
+    const int longest = asking->lease_ticks + PAST_TICKS;
+    for (int ticks = asking_shows(asking, end, STRUCK_BY_BREAK) ? longest : 1; ticks <= longest;
+         ticks++) {
+        struct twins pair = {.asking = asking,
+                             .node = end,
+                             .fresh = NODE_ROOT,
+                             .elapsed = ticks * ELAPSED_EACH,
+                             .repeats = {true, true}};
+        if (asking_end_in_time(&pair, failure))
+            return tell_when(&pair, end, ticks, failure);
+    }
+    return FAIL_NONE;
+}
+
+/* --- both --- */
+
+static bool is_compared(struct history_ends *ends, uint32_t node)
+{
+    while (ends->compared_count <= node) {
+        ends->are_compared =
+            memory_resize(ends->are_compared, ends->compared_count + 1, sizeof *ends->are_compared);
+        ends->are_compared[ends->compared_count++] = false;
+    }
+    return ends->are_compared[node];
+}
+
+enum fail asking_compare_memory(struct asking *asking, uint32_t node, struct failure *failure)
+{
+    struct history_ends *ends = &asking->ends;
+    if (is_compared(ends, node))
+        return FAIL_NONE;
+    const bool has_heard = worker_asker_has_heard(&asking->worker, node, false);
+    const bool is_first = asking_is_first_end(asking, node);
+    const struct remembered_step at = asking->worker.answers[node - 1];
+    if (has_heard && compare_whose(asking, node, failure))
+        return failure->code;
+    /* The search knows how long ago it was as long as a timer runs. */
+    if (at.has_moment && at.timer_us == TIME_NEVER && (has_heard || is_first) &&
+        compare_when(asking, node, failure))
+        return failure->code;
+    ends->are_compared[node] = true;
+    return FAIL_NONE;
+}
