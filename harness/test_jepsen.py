@@ -62,10 +62,13 @@ def test_what_was_never_answered_may_have_happened(picklock, tmp_path):
 
 
 def test_locks_are_apart_and_edn_is_as_json(picklock, tmp_path):
+    """Each has a lock of its own: nobody contends, and at one lock it would be violated."""
     ops = [op("invoke", "lock", p, 2 * p, [f"k{p}", None]) | {"x": 1} for p in range(3)] + [op("ok", "lock", p, 10 + p, [f"k{p}", None]) for p in range(3)]
     path = write(tmp_path / "a.json", ops)
     status, found = judge(picklock, path)
-    assert found["lease-exclusion"][0] == "holds"
+    assert found["lease-exclusion"][0] == "unknown"
+    one = write(tmp_path / "one.json", [each | {"value": ["k", None]} for each in ops])
+    assert judge(picklock, one)[1]["lease-exclusion"][0] == "violated"
     edn = tmp_path / "a.edn"
     edn.write_text("\n".join("{" + " ".join(f":{k} {':' + v if k in ('type', 'f') else json.dumps(v).replace('null', 'nil')}" for k, v in each.items()) + "}"
                              for each in ops))
