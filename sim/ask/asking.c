@@ -163,6 +163,7 @@ static struct asking *asking_made(const struct asking_options *options)
     asking->tick_us = translate_tick_us(&config);
     intern_init(&asking->book.table);
     intern_init(&asking->kinds);
+    intern_init(&asking->late.kinds);
     intern_init(&asking->classes.keys);
     intern_init(&asking->classes.rows_seen);
     asking->classes.are_wanted = options->merges;
@@ -230,6 +231,8 @@ void asking_free(struct asking *asking)
     session_free(asking->peers_session);
     session_free(asking->audit.ahead);
     intern_close(&asking->kinds);
+    intern_close(&asking->late.kinds);
+    free(asking->late.nodes);
     asking_ends_free(&asking->ends);
     asking_classes_free(&asking->classes);
     cache_shut(&asking->cache);
@@ -282,6 +285,7 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
     }
     asking->has_one_fault = faults == 1;
     asking->untried_delay[0] = '\0';
+    asking_forget_long_ago(asking);
     asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;

@@ -104,9 +104,10 @@ const char *asking_cannot(enum fault fault);
 /* What went wrong so far; code FAIL_NONE: nothing. */
 const struct failure *asking_failure(const struct asking *asking);
 
-/* Behind asking_audit(): what the worker does when more time has passed than any search lets pass,
- * and does not before. NULL: nothing. */
-const char *asking_late_doubt(const struct asking *asking);
+/* What the worker does when more time has passed than the last search (since asking_expect()) lets
+ * pass, and does not before: each kind of step in it that takes notice of so much is asked for with
+ * more. NULL: nothing, or it could not be asked: asking_failure(). */
+const char *asking_late_doubt(struct asking *asking);
 
 /* Why what the last search (since asking_expect()) did not find is not known, whatever it says: a
  * client connects anew after a delay that the grid of time makes as long as the lease. NULL: none

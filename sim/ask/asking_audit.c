@@ -219,8 +219,6 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     if (!asking->failure.code && (has_asked = has_time(asking, until_us)))
         (void)asking_compare_clients(asking, &asking->failure);
     if (!asking->failure.code && has_asked)
-        (void)asking_compare_long_ago(asking, &asking->failure);
-    if (!asking->failure.code && has_asked)
         has_asked = ask_rest(asking, percent, until_us);
     for (uint32_t i = 0; i < asking->server.questions.count && !asking->failure.code; i++)
         if (i * (uint32_t)percent / 100 != (i + 1) * (uint32_t)percent / 100)

@@ -197,37 +197,46 @@ static enum fail compare_longer(struct asking *asking, uint32_t node, struct fai
         worker_asker_tell_step(&asking->worker, node, happened, sizeof happened, did, sizeof did);
         worker_asker_tell_step(&asking->worker, told.node, happened, sizeof happened, else_did,
                                sizeof else_did);
-        (void)snprintf(
-            asking->late_doubt, sizeof asking->late_doubt,
-            "in a search no more than a lease and %d ticks pass, and the worker minds "
-            "more: after \"%s\" it %s, and %d leases later it %s; --search random runs it",
-            PAST_TICKS, worker_asker_tell(&asking->worker, edge.from, text, sizeof text), did,
-            leases[i], else_did);
+        (void)snprintf(asking->late.doubt, sizeof asking->late.doubt,
+                       "in a search no more than a lease and %d ticks pass, and the worker minds "
+                       "more: after \"%s\", when %s, it %s, and %d leases later it %s; --search "
+                       "random runs it",
+                       PAST_TICKS, worker_asker_tell(&asking->worker, edge.from, text, sizeof text),
+                       happened, did, leases[i], else_did);
         return FAIL_NONE;
     }
     return FAIL_NONE;
 }
 
-enum fail asking_compare_long_ago(struct asking *asking, struct failure *failure)
+void asking_note_long_ago(struct asking *asking, uint32_t node)
 {
-    const uint32_t known = asking->worker.questions.count;
-    struct intern_table kinds;
-    enum fail fail = FAIL_NONE;
-    intern_init(&kinds);
-    for (uint32_t node = 1; node <= known && !fail && !asking->late_doubt[0]; node++) {
-        const uint32_t before = kinds.count;
-        const struct kind kind = kind_of(asking, node);
-        if (!is_long_ago(asking, node))
-            continue;
-        (void)intern_put(&kinds, &kind, sizeof kind);
-        if (kinds.count > before)
-            fail = compare_longer(asking, node, failure);
-    }
-    intern_close(&kinds);
-    return fail;
+    struct late *late = &asking->late;
+    if (!is_long_ago(asking, node))
+        return;
+    const uint32_t before = late->kinds.count;
+    const struct kind kind = kind_of(asking, node);
+    (void)intern_put(&late->kinds, &kind, sizeof kind);
+    if (late->kinds.count == before)
+        return;
+    late->nodes = memory_resize(late->nodes, (size_t)before + 1, sizeof *late->nodes);
+    late->nodes[before] = node;
 }
 
-const char *asking_late_doubt(const struct asking *asking)
+void asking_forget_long_ago(struct asking *asking)
 {
-    return asking->late_doubt[0] ? asking->late_doubt : NULL;
+    intern_close(&asking->late.kinds);
+    free(asking->late.nodes);
+    asking->late = (struct late){0};
+    intern_init(&asking->late.kinds);
+}
+
+const char *asking_late_doubt(struct asking *asking)
+{
+    struct late *late = &asking->late;
+    const uint64_t runs = asking->worker.runs;
+    enum fail fail = asking->failure.code;
+    for (uint32_t i = 0; i < late->kinds.count && !fail && !late->doubt[0]; i++)
+        fail = compare_longer(asking, late->nodes[i], &asking->failure);
+    asking->worker.runs = runs;
+    return late->doubt[0] ? late->doubt : NULL;
 }

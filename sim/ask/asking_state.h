@@ -60,6 +60,14 @@ struct history_ends {
     uint64_t joined;   /* that are like another one with such a timer */
 };
 
+/* What a search has asked for behind the longest time that it tells apart: the first history of
+ * each kind. */
+struct late {
+    struct intern_table kinds;
+    uint32_t *nodes;  /* by the number of their kind */
+    char doubt[1600]; /* asking_late_doubt(); "" */
+};
+
 /* What is asked for again. */
 struct audit {
     struct session *ahead;  /* of the next processes, started; NULL: none were */
@@ -100,7 +108,7 @@ struct asking {
     struct worker_program kept_of; /* what the kept answers say of the worker */
     bool kept_had_idle_reads;      /* worker.has_idle_reads of theirs */
     char untried_delay[300];       /* asking_untried_delay() of the search; "" */
-    char late_doubt[1600];         /* asking_late_doubt(); "" */
+    struct late late;              /* of the search */
     uint64_t generation;           /* runs that have kept these answers */
     uint64_t kept;                 /* answers that were */
 };
@@ -164,9 +172,10 @@ enum fail asking_clear(struct asking *asking, struct failure *failure);
  * kind of answer that was not asked so before. FAIL_UNKNOWN: what differs. */
 enum fail asking_compare_clients(struct asking *asking, struct failure *failure);
 
-/* Does it do otherwise when more time has passed than a search lets pass? Asks for each kind of
- * step that takes notice of so much: asking_late_doubt(). FAIL_UNKNOWN: it could not be asked. */
-enum fail asking_compare_long_ago(struct asking *asking, struct failure *failure);
+/* The search has asked for that history: asking_late_doubt() looks at those that take notice of so
+ * much time. And none was asked for so far. */
+void asking_note_long_ago(struct asking *asking, uint32_t node);
+void asking_forget_long_ago(struct asking *asking);
 
 /* Does it treat its servers alike? Asks for some histories with the servers in other places. */
 enum fail asking_measure_servers(struct asking *asking, struct failure *failure);

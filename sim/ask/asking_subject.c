@@ -286,6 +286,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     if (edge_of(asking, client_state, impulse, &edge) ||
         history_ask(&asking->worker, &edge, &told, &asking->failure))
         return FAIL_UNKNOWN;
+    asking_note_long_ago(asking, told.node);
     if (impulse->kind == IMPULSE_ACQUIRE) {
         client_state->phase = PHASE_ACQUIRING;
         client_state->token = narrow(impulse->token);

@@ -138,6 +138,16 @@ static enum fail search(struct asking *asking, struct cell *cell, struct failure
     return fail;
 }
 
+/* Where time passes for as long as somebody likes, the worker may mind more of it than is tried. */
+static void doubt_late(struct asking *asking, struct cell *cell)
+{
+    bool may_pass = false;
+    for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+        may_pass |= cell->options.budget[fault] && fault_lets_time_pass(fault);
+    if (may_pass && !cmd_stop && asking_late_doubt(asking))
+        cell_doubt(cell, asking_late_doubt(asking));
+}
+
 static enum fail search_all(struct asking *asking, struct cells *cells, struct failure *failure)
 {
     struct asking_watch watch = {.asking = asking, .cells = cells};
@@ -152,6 +162,8 @@ static enum fail search_all(struct asking *asking, struct cells *cells, struct f
         fail = search(asking, &cells->rows[watch.at], failure);
         options->watch = NULL;
         options->deadline_us = deadline_us;
+        if (own_outcome(&cells->rows[watch.at])->end != END_TIME)
+            doubt_late(asking, &cells->rows[watch.at]);
         if (asking_failure(asking)->code && !cmd_stop) {
             cell_doubt(&cells->rows[watch.at], asking_failure(asking)->text);
             (void)asking_go_on(asking);
@@ -221,15 +233,6 @@ static int most(const struct cells *cells, bool are_clients)
     return found;
 }
 
-/* Where time passes for as long as somebody likes, the worker minds more of it than is tried. */
-static void doubt_late(const struct asking *asking, const struct cells *cells)
-{
-    for (int i = 0; i < cells->count && asking_late_doubt(asking); i++)
-        for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-            if (cells->rows[i].options.budget[fault] && fault_lets_time_pass(fault))
-                cell_doubt(&cells->rows[i], asking_late_doubt(asking));
-}
-
 /* forgets: why the answers of an earlier run are not taken; NULL: they are. */
 static enum fail decide(struct explore_asking *it, struct cells *cells,
                         const struct explore_args *args, const char *forgets,
@@ -268,7 +271,6 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     for (int i = 0; i < cells->count && asking_fence_doubt(asking); i++)
         if (!(cells->rows[i].ignored >> PROPERTY_FENCE_ORDER & 1))
             cell_doubt_property(&cells->rows[i], PROPERTY_FENCE_ORDER, asking_fence_doubt(asking));
-    doubt_late(asking, cells);
     it->has_failed = asking_failure(asking)->code;
     if (!cmd_stop && !fail)
         asking_keep(asking);

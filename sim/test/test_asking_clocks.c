@@ -93,11 +93,41 @@ static void a_wrong_clock_comes_to_what_it_comes_to_by_its_steps(void **state)
     asking_free(monotonic.asking);
 }
 
+static void search_late(struct worker_asked *asked, const int *faults)
+{
+    struct explore_options own = options_of("set-nx-px-cad", faults[0]), options;
+    struct explore_outcome outcome;
+    own.clients = 2;
+    own.rounds = 1;
+    own.budget[faults[1]] = 1;
+    search(asked, &own, &options, &outcome);
+    assert_int_equal(outcome.end, END_COMPLETE);
+    explore_outcome_free(&outcome);
+}
+
+/* Behind a jump of its clock back its lease is over much later: of a search without jumps that says
+ * nothing, whatever was searched before. */
+static void what_comes_much_later_is_a_doubt_only_where_it_comes(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "waiting_worker", "deletes-by-wall", 1);
+    search_late(&asked, (int[]){FAULT_CLIENT_CLOCK, FAULT_SLOW_WORK});
+    const char *doubt = asking_late_doubt(asked.asking);
+    if (!doubt || !strstr(doubt, "its wall clock jumps by -"))
+        fail_msg("%s", doubt ? doubt : "none");
+    search_late(&asked, (int[]){FAULT_SLOW_WORK, FAULT_SLOW_WORK});
+    assert_null(asking_late_doubt(asked.asking));
+    assert_int_equal(asking_failure(asked.asking)->code, FAIL_NONE);
+    asking_free(asked.asking);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_that_a_step_does_not_look_at_does_not_pass_twice),
         cmocka_unit_test(a_wrong_clock_comes_to_what_it_comes_to_by_its_steps),
+        cmocka_unit_test(what_comes_much_later_is_a_doubt_only_where_it_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

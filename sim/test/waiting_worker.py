@@ -86,6 +86,17 @@ class OneMindsLateness(MindsLateness):
     late, minds = 2, "B"
 
 
+class DeletesByWall(SetNxPxCad):
+    """It deletes a lock whosever it is, within its lease by its wall clock; behind that it lets go of nothing."""
+
+    def acquire(self, wait_ms):
+        self.began = time.time()
+        return super().acquire(wait_ms)
+
+    def release(self):
+        return time.time() - self.began < float(self.ms) / 1000 and self.redis("DEL", self.key) == 1
+
+
 class NobodyMinds(MindsLateness):
     minds = ""
 
