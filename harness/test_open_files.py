@@ -35,6 +35,16 @@ def test_clients_that_cannot_all_be_connected_are_refused(picklock):
     assert ran.status == 69 and "not one fits" in ran.err, ran
 
 
+@pytest.mark.parametrize("fault", ["--client-kill", "--restart-empty"])
+def test_clients_that_fit_do_so_when_all_connections_end_at_once(picklock, fault):
+    """They dial anew as there is room for it. One process has nearly as many sockets as it may hold."""
+    limit = {"preexec_fn": limit_files(400, 400)}
+    fits = int(re.search(r"--clients (\d+) fits", stress_clients(picklock, 500, **limit).err)[1])
+    ran = stress_clients(picklock, fits, fault, "5%", "--proxy-processes", "1", **limit)
+    assert ran.status in (0, 1, 2) and ran.rows[0]["clients"] == fits, ran
+    assert "it ended" not in (ran.json["results"][0]["trouble"] or "") and ran.rows[0]["struck"][fault[2:]] > 0, ran
+
+
 def holders_of(process):
     """Processes that hold the proxy's ends of connections, by their name."""
     found = []

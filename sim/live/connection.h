@@ -93,7 +93,8 @@ struct endpoint {
     struct due_list due[DUE_COUNT];
     bool is_eager;            /* endpoint_move() is called before the loop waits */
     struct read_order *order; /* of what the server executes; NULL: not asked for */
-    int connections;          /* that exist, those being closed too */
+    int connections;          /* that exist, those being closed too; ... */
+    int linked;               /* ... and those of them that have a link */
     bool is_misread; /* a reply was not what Redis says: those before it may not be, either */
     char complaint[ENDPOINT_WORDS_MAX]; /* the last thing that the proxy or a connection complained
                                         about */

@@ -90,6 +90,7 @@ static void hook_opened(void *context, struct proxy_link *link, int peer_port, v
         return;
     connection->is_opened = true;
     connection->link = link;
+    endpoint->linked++;
     *link_owner = connection;
 }
 
@@ -258,11 +259,12 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
 
 static void hook_closed(void *context, void *link_owner)
 {
+    struct endpoint *endpoint = context;
     struct connection *connection = link_owner;
-    (void)context;
     if (!connection)
         return;
     connection->link = NULL;
+    endpoint->linked--;
     for (struct exchange *exchange = connection->first; exchange; exchange = exchange->next) {
         memset(exchange->at_proxy, 0, sizeof exchange->at_proxy);
         exchange->last_request = NULL;

@@ -6,7 +6,12 @@
  * done on it. A WATCH that was left behind would abort the transaction of a later attempt. */
 #include "live/stress.h"
 
-enum { SPARE_PART = 20 }; /* of the connections: for those that are just ending */
+#include "proxy/carrier.h"
+
+enum {
+    SPARE_PART = 20, /* of the connections: for those that are just ending */
+    DIAL_AGAIN_US = 5000,
+};
 
 void lanes_forget(struct load_client *load_client, const struct connection *connection)
 {
@@ -176,18 +181,37 @@ void lanes_drop(struct load_client *load_client)
     lanes_hang_up(load_client);
 }
 
-int64_t lanes_alive(const struct stress *stress)
+/* Connections that there are, those that are just ending too, on either side. */
+static int64_t lanes_alive(const struct stress *stress)
 {
     int64_t alive = 0;
     for (int i = 0; i < stress->options->servers; i++) {
         const struct endpoint *endpoint = &stress->live->endpoints[i];
-        int64_t links = proxy_links_count(endpoint->proxy);
-        alive += links > endpoint->connections ? links : endpoint->connections;
+        alive += proxy_links_count(endpoint->proxy) + endpoint->connections - endpoint->linked;
     }
     return alive;
 }
 
 bool lanes_have_room(const struct stress *stress)
 {
-    return lanes_alive(stress) + stress->connections_max / SPARE_PART < stress->connections_max;
+    const int64_t most = stress->room.connections;
+    return lanes_alive(stress) + most / SPARE_PART < most;
+}
+
+/* Of a connection that a carrier holds two sockets are there; all else of it is ours. */
+bool lanes_can_dial(const struct stress *stress)
+{
+    const struct carriers *carriers = stress->carriers;
+    const int64_t carried = carriers ? carriers_held(carriers) / 2 : 0;
+    const int64_t closing = carriers ? (carriers_used(carriers) + 1) / 2 - carried : 0;
+    const int64_t alive = lanes_alive(stress);
+    return alive - carried < stress->room.dials && alive + closing < stress->room.connections;
+}
+
+/* Each asks as often as there is room for it, on average: where all have lost theirs at once, that
+ * is seldom. */
+int64_t lanes_dial_again_us(const struct stress *stress)
+{
+    const int64_t wanted = stress->options->clients - lanes_alive(stress);
+    return wanted > 0 ? DIAL_AGAIN_US + DIAL_AGAIN_US * wanted / stress->room.dials : DIAL_AGAIN_US;
 }

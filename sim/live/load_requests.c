@@ -426,8 +426,8 @@ void load_request_go(struct load_request *request)
         return;
     if (*connection && (*connection)->is_left)
         *connection = NULL;
-    if (!*connection && lanes_alive(stress) >= stress->connections_max) {
-        stress_timer(stress, &request->delay, RETRY_US);
+    if (!*connection && !lanes_can_dial(stress)) {
+        stress_timer(stress, &request->delay, lanes_dial_again_us(stress));
         return;
     }
     if (request->is_asking && *connection && (*connection)->first) {

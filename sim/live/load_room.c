@@ -11,6 +11,7 @@ enum {
     DESCRIPTORS_SPARE = 200, /* of ours beside clients' connections: servers, listeners, files */
     DESCRIPTORS_OF_WIRE = 3, /* the client's, and the proxy's two where no carrier holds them */
     WIRES_OF_SERVER = 15000, /* below its maxclients, and the ports of one address */
+    LINKS_OF_OURS = 16,      /* beside clients': who asks through the proxy which server answers */
     FITS_TEXT_MAX = 64,
     DIRECT_TEXT_MAX = 160,
 };
@@ -61,7 +62,7 @@ static int64_t descriptors_of(int64_t connections, enum proxy_ends way)
 static int64_t connections_by_files(enum proxy_ends way)
 {
     int64_t ours = (open_files() - DESCRIPTORS_SPARE) / descriptors_of_wire(way);
-    const int64_t carried = CARRIERS_MAX * carrier_room();
+    const int64_t carried = CARRIERS_MAX * carrier_room() - LINKS_OF_OURS;
     while (way == ENDS_CARRIED && ours > 0 && descriptors_of(ours, way) > open_files())
         ours--;
     return way == ENDS_CARRIED && carried < ours ? carried : ours;
@@ -96,7 +97,7 @@ static enum proxy_ends way_of(const struct stress_options *options)
 
 int load_room_processes(const struct stress_options *options)
 {
-    const int64_t needed = connections_of_clients(options, options->clients);
+    const int64_t needed = connections_of_clients(options, options->clients) + LINKS_OF_OURS;
     const int64_t each = carrier_room();
     if (way_of(options) != ENDS_CARRIED)
         return 0;
@@ -121,14 +122,27 @@ static void tell_direct(const struct stress *stress, int64_t fit, char text[DIRE
                        direct);
 }
 
-enum fail load_room(const struct stress *stress, int *connections_max, struct failure *failure)
+/* Behind a fault that ended all connections at once clients dial as many as there are files for
+ * beside those that stand: the others wait. */
+static struct load_room room_of(const struct stress_options *options, int64_t connections,
+                                enum proxy_ends way)
+{
+    const int64_t carried = load_room_processes(options) * carrier_room() - LINKS_OF_OURS;
+    if (way != ENDS_CARRIED)
+        return (struct load_room){.connections = connections, .dials = connections};
+    const int64_t most = connections < carried ? connections : carried;
+    return (struct load_room){.connections = most,
+                              .dials = (open_files() - DESCRIPTORS_SPARE - most) / 2};
+}
+
+enum fail load_room(const struct stress *stress, struct load_room *room, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
     const int64_t by_servers = connections_by_servers(options);
     const int64_t needed = connections_of_clients(options, options->clients);
     const enum proxy_ends way = way_of(options);
     const int64_t most = connections_at_most(options, way);
-    *connections_max = (int)most;
+    *room = room_of(options, most, way);
     if (needed <= most)
         return FAIL_NONE;
     const int64_t fit = clients_that_fit(options, way);

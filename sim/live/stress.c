@@ -291,7 +291,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (!stress->live->wakeup.is_open &&
         wakeup_open(&stress->live->wakeup, &stress->live->loop, failure))
         return failure->code;
-    if (load_room(stress, &stress->connections_max, failure))
+    if (load_room(stress, &stress->room, failure))
         return failure->code;
     if (prepare_servers(stress, wants_replica, failure))
         return failure->code;

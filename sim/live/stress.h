@@ -125,6 +125,12 @@ struct queue {
     struct stress *stress;
 };
 
+/* What there are open files for. */
+struct load_room {
+    int64_t connections;
+    int64_t dials; /* of them at a time: with carriers, those that no carrier holds yet */
+};
+
 struct stress {
     struct live *live;
     const struct stress_options *options;
@@ -141,8 +147,8 @@ struct stress {
     int64_t operations, grants;
     int64_t struck[STRUCK_COUNT];
     int64_t connections_refused;
-    int connections_max; /* connections that there are descriptors for */
-    int greeted;         /* clients that every server has answered */
+    struct load_room room;
+    int greeted; /* clients that every server has answered */
     bool is_healing, has_seen_enough, is_ending;
     bool is_striking;             /* a server, which may run the loop */
     struct lock_healing *healing; /* a lock each */
@@ -245,9 +251,9 @@ redisReply *load_cluster_counter(struct stress *stress, int lock, struct failure
 /* --- load_room.c --- */
 /* Connections that are being made at a time before the run begins. */
 enum { GREET_BATCH = 200, GREET_BATCH_CARRIED = 50 };
-/* How many connections the run may have. FAIL_UNAVAILABLE, with the number of clients that fit:
+/* What the run may have. FAIL_UNAVAILABLE, with the number of clients that fit:
  * those that there are no connections for would be counted and do nothing; all or none. */
-enum fail load_room(const struct stress *stress, int *connections_max, struct failure *failure);
+enum fail load_room(const struct stress *stress, struct load_room *room, struct failure *failure);
 /* So many processes hold the proxy's ends of connections; 0: we do. */
 int load_room_processes(const struct stress_options *options);
 
@@ -332,10 +338,12 @@ void lane_end(struct load_client *load_client, struct connection *connection,
               const struct load_request *struck, enum moment_kind kind);
 /* The load client dies: what is with a server runs there to its end, the rest is gone. */
 void lanes_drop(struct load_client *load_client);
-/* Connections that there are, those that are just ending too. */
-int64_t lanes_alive(const struct stress *stress);
-/* Is there room for more of them than every client needs? */
+/* Is there room for more connections than every client needs? */
 bool lanes_have_room(const struct stress *stress);
+/* Are there open files for one more now? Those of connections that have just ended are not free
+ * yet. Else: after how long somebody who wants one asks again. */
+bool lanes_can_dial(const struct stress *stress);
+int64_t lanes_dial_again_us(const struct stress *stress);
 
 /* --- load_clients.c --- */
 void load_client_init(struct load_client *load_client, struct stress *stress, int number);

@@ -200,10 +200,10 @@ static struct carrier *emptiest(struct carriers *carriers)
     struct carrier *least = NULL;
     for (int i = 0; i < carriers->count; i++) {
         struct carrier *carrier = &carriers->rows[i];
-        if (!carrier->has_ended && (!least || carrier->held < least->held))
+        if (!carrier->has_ended && (!least || carrier->used < least->used))
             least = carrier;
     }
-    return least && least->held < 2 * carrier_room() ? least : NULL;
+    return least && least->used < 2 * carrier_room() ? least : NULL;
 }
 
 static void more_ids(struct carrier *carrier)

@@ -27,6 +27,9 @@ int64_t carrier_room(void);
 enum fail carriers_start(struct carriers **carriers, uv_loop_t *loop, int processes,
                          struct failure *failure);
 int64_t carriers_room(const struct carriers *carriers); /* links that fit into all of them */
+/* Sockets of links, and with those that a process has not yet said to have closed. */
+int64_t carriers_held(const struct carriers *carriers);
+int64_t carriers_used(const struct carriers *carriers);
 /* FAIL_UNAVAILABLE: one of them has ended, and all that it held. */
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure);
 /* Do they hold nothing any more, and have they said so? The loop has to turn for that. */

@@ -133,12 +133,25 @@ int64_t carriers_room(const struct carriers *carriers)
     return carriers->count * carrier_room();
 }
 
+int64_t carriers_held(const struct carriers *carriers)
+{
+    int64_t held = 0;
+    for (int i = 0; i < carriers->count; i++)
+        held += carriers->rows[i].held;
+    return held;
+}
+
+int64_t carriers_used(const struct carriers *carriers)
+{
+    int64_t used = 0;
+    for (int i = 0; i < carriers->count; i++)
+        used += carriers->rows[i].used;
+    return used;
+}
+
 bool carriers_are_empty(const struct carriers *carriers)
 {
-    for (int i = 0; i < carriers->count; i++)
-        if (carriers->rows[i].used)
-            return false;
-    return true;
+    return carriers_used(carriers) == 0;
 }
 
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure)
