@@ -12,7 +12,9 @@ connections as it has clients, and with as many as it had clients that did not w
 asks (servers are started and tick, clients are connected, a report is written) is measured in each round, told, and taken off: it
 counts for the more, the fewer commands a busy machine gets through, and redis-benchmark's servers stand before it begins. The ratios are to HAProxy in the
 same round (to redis-benchmark, where HAProxy is missing or cannot have so many connections); `--direct` is compared with
-redis-benchmark without a relay. A row is the median of its rounds. What cannot be connected says why, and is no failure."""
+redis-benchmark without a relay. A relay of more clients than it may have open files for is several processes, each with a redis-benchmark
+of its own and an equal part of the connections; so is stress's proxy (its carriers). A row is the median of its rounds. What cannot be
+connected says why, and is no failure."""
 
 import argparse
 import contextlib
@@ -35,7 +37,7 @@ from bench import PICKLOCK
 
 LEASE_MS, SHORT_LEASE_MS = 500, 10
 RELEASE = 'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end'
-START_S, UNAVAILABLE, SPARE_FILES, COMMANDS_EACH = 10, 69, 200, 20
+START_S, UNAVAILABLE, SPARE_FILES, COMMANDS_EACH, RELAYS_MAX = 10, 69, 200, 20, 8
 DIRECTLY = ["redis-benchmark", "stress --direct"]  # without a relay
 USUAL = {"--think": "1us", "--lease": f"{LEASE_MS}ms", "--timeout": "10s"}
 NOBODY_ASKS = {**USUAL, "--no-faults": None, "--think": "3600s"}
@@ -152,55 +154,98 @@ def commands():
             "eval": ["EVAL", RELEASE, "1", key, "token"]}
 
 
-def redis_benchmark(port, clients, locks, counts, requests, helpers):
+def ended(process, clients, out):
+    """Commands a second that a redis-benchmark says, and its CPU seconds."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    out.seek(0)
+    said = out.read()
+    rate = re.findall(r'^"(?!test").*?","([0-9.]+)"', said, re.M)  # it also ends well when it gave up half-way
+    if process.returncode or not rate or float(rate[-1]) <= 0:
+        if "Could not connect" in said or "Too many open files" in said:
+            raise Unfit(said.strip().splitlines()[0])
+        sys.exit(f"redis-benchmark with {clients} connections failed:\n{said[-2000:]}")
+    return float(rate[-1]), used.ru_utime + used.ru_stime
+
+
+def parts_of(whole, parts):
+    """As equal as can be; none of 0."""
+    return [max(1, (whole + i) // parts) for i in range(parts)]
+
+
+def benchmarks_at_once(ports, clients, locks, n, command):
+    """One a port, each with its part of the clients and commands: what they say together."""
+    with contextlib.ExitStack() as stack:
+        running = []
+        for port, mine, requests in zip(ports, parts_of(clients, len(ports)), parts_of(n, len(ports))):
+            out = stack.enter_context(tempfile.TemporaryFile("w+"))
+            words = ["redis-benchmark", "-p", port, "-c", mine, "-n", requests, "-r", locks, "--csv", *command]
+            process = stack.enter_context(subprocess.Popen(list(map(str, words)), stdout=out, stderr=out, preexec_fn=die_with_parent))
+            stack.callback(process.kill)  # another one has failed
+            running.append((process, mine, out))
+        return map(sum, zip(*[ended(*each) for each in running]))
+
+
+def redis_benchmark(ports, clients, locks, counts, requests, helpers):
     """Commands a second, and CPU seconds a million, for the given shares; helpers are the processes that serve."""
     whole, done, wall_s = sum(counts.values()), 0, 0.0
     before = sum(map(cpu_s, helpers))
     own_s = 0.0
     for kind, command in commands().items():
         n = max(COMMANDS_EACH * clients, requests * counts[kind] // whole)  # or connecting is what is measured
-        with tempfile.TemporaryFile("w+") as out:
-            process = subprocess.Popen(list(map(str, ["redis-benchmark", "-p", port, "-c", clients, "-n", n, "-r", locks,
-                                                      "--csv", *command])), stdout=out, stderr=out, preexec_fn=die_with_parent)
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            out.seek(0)
-            said = out.read()
-        rate = re.findall(r'^"(?!test").*?","([0-9.]+)"', said, re.M)  # it also ends well when it gave up half-way
-        if process.returncode or not rate or float(rate[-1]) <= 0:
-            if "Could not connect" in said or "Too many open files" in said:
-                raise Unfit(said.strip().splitlines()[0])
-            sys.exit(f"redis-benchmark with {clients} connections failed:\n{said[-2000:]}")
+        rate, used_s = benchmarks_at_once(ports, clients, locks, n, command)
         # Of the wall time only the shares count: a kind that is rare is measured with more than its share.
-        wall_s += counts[kind] / whole * requests / float(rate[-1])
-        own_s += used.ru_utime + used.ru_stime
+        wall_s += counts[kind] / whole * requests / rate
+        own_s += used_s
         done += n
     return requests / wall_s, (own_s + sum(map(cpu_s, helpers)) - before) / done * 1e6, 0
+
+
+def relays_needed(clients):
+    """So many processes relay that many clients within the limit of open files."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if files == resource.RLIM_INFINITY:
+        return 1
+    for relays in range(1, RELAYS_MAX + 1):
+        if 2 * max(parts_of(clients, relays)) + SPARE_FILES <= files:
+            return relays
+    raise Unfit(f"{RELAYS_MAX} relay{'s' if RELAYS_MAX > 1 else ''} of {clients} clients need "
+                f"{2 * max(parts_of(clients, RELAYS_MAX)) + SPARE_FILES} open files each, and may have {files} (ulimit -n)")
+
+
+def relays_of(stack, clients, upstream, folder):
+    """{way: (ports, processes)}"""
+    relays = relays_needed(clients)
+    ways = {"through haproxy": ([], []), "through picklock proxy": ([], [])}
+    for i in range(relays):
+        haproxy_port, proxy_port = free_port(), free_port()
+        config = pathlib.Path(folder) / f"haproxy-{i}.cfg"
+        config.write_text(HAPROXY.format(connections=max(parts_of(clients, relays)) + 50, port=haproxy_port, upstream=upstream))
+        started = {"through picklock proxy": (proxy_port, [PICKLOCK, "proxy", "--listen", f"127.0.0.1:{proxy_port}", "--upstream",
+                                                           f"127.0.0.1:{upstream}"])}
+        if haproxy_program():
+            started["through haproxy"] = (haproxy_port, [haproxy_program(), "-q", "-db", "-f", config])
+        for way, (port, words) in started.items():
+            ways[way][0].append(port)
+            ways[way][1].append(stack.enter_context(serving(port, *words)))
+    if relays > 1:
+        print(f"{clients:>7}  a relay is {relays} processes, as one may not have so many open files, with a redis-benchmark each", flush=True)
+    return {way: each for way, each in ways.items() if each[0]}
 
 
 def rounds_of(clients, options, folder):
     """For each way, what each round measured: (commands a second, CPU-s a million, part of the time waited); and who could not be
     connected, and why."""
     figures, unfit = {}, {}
-    server_port, haproxy_port, proxy_port = free_port(), free_port(), free_port()
-    config = pathlib.Path(folder) / "haproxy.cfg"
-    config.write_text(HAPROXY.format(connections=clients + 50, port=haproxy_port, upstream=server_port))
+    server_port = free_port()
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(serving(server_port, "redis-server", "--port", server_port, "--bind", "127.0.0.1", "--save", "",
                                              "--appendonly", "no", "--maxclients", clients + 100))
-        ways = {"redis-benchmark": (server_port, [server])}
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        fits = files == resource.RLIM_INFINITY or 2 * clients + SPARE_FILES <= files
-        if not fits:
-            needs = f"a relay of {clients} clients needs {2 * clients + SPARE_FILES} open files, and may have {files} (ulimit -n)"
-            unfit.update({"through haproxy": needs, "through picklock proxy": needs})
-        if fits and haproxy_program():
-            haproxy = stack.enter_context(serving(haproxy_port, haproxy_program(), "-q", "-db", "-f", config))
-            ways["through haproxy"] = (haproxy_port, [server, haproxy])
-        if fits:
-            proxy = stack.enter_context(serving(proxy_port, PICKLOCK, "proxy", "--listen", f"127.0.0.1:{proxy_port}", "--upstream",
-                                                f"127.0.0.1:{server_port}"))
-            ways["through picklock proxy"] = (proxy_port, [server, proxy])
+        ways = {"redis-benchmark": ([server_port], [])}
+        try:
+            ways.update(relays_of(stack, clients, server_port, folder))
+        except Unfit as why:
+            unfit.update({"through haproxy": str(why), "through picklock proxy": str(why)})
         counts, locks = {"set-nx": 1, "get": 1, "set": 1, "rpush": 1, "eval": 1}, max(1, clients // 2)
         for _ in range(options.rounds):
             requests = clients
@@ -216,15 +261,15 @@ def rounds_of(clients, options, folder):
                         fewer = max(1, round(clients * (1 - waiting))), counts, requests
                 except Unfit as why:
                     unfit[way] = str(why)
-            for way, (port, helpers) in ways.items():
+            for way, (ports, relays) in ways.items():
                 try:
-                    figures.setdefault(way, []).append(redis_benchmark(port, clients, locks, counts, requests, helpers))
+                    figures.setdefault(way, []).append(redis_benchmark(ports, clients, locks, counts, requests, [server, *relays]))
                 except Unfit as why:
                     unfit[way] = str(why)
             if fewer and "through haproxy" in ways:
-                port, helpers = ways["through haproxy"]
+                ports, relays = ways["through haproxy"]
                 awake, counts, requests = fewer
-                rate, cpu, _ = redis_benchmark(port, awake, locks, counts, requests, helpers)
+                rate, cpu, _ = redis_benchmark(ports, awake, locks, counts, requests, [server, *relays])
                 mine = figures["usual faults"][-1]
                 figures.setdefault("fewer", []).append((awake, mine[0] / rate, mine[1] / cpu))
     return figures, unfit

@@ -61,14 +61,14 @@ def test_all_ways_of_stress_that_are_measured_run(tmp_path):
 
 def test_what_stress_cannot_connect_says_why_once_and_is_compared_without_the_proxy(tmp_path):
     """So many that they fit without the proxy only."""
-    code = ("import argparse, bench_stress as bench, resource, sys\nresource.setrlimit(resource.RLIMIT_NOFILE, (230, 230))\n"
+    code = ("import argparse, bench_stress as bench, resource, sys\nresource.setrlimit(resource.RLIMIT_NOFILE, (230, 230))\nbench.RELAYS_MAX = 1\n"
             "figures, unfit = bench.rounds_of(20, argparse.Namespace(seconds=0.1, rounds=1), sys.argv[1])\nbench.table(20, figures, unfit)")
     done = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT / "harness", text=True, capture_output=True, timeout=PATIENCE_S,
                           env={**os.environ, "BUILD": str(BUILD)})
     assert done.returncode == 0, done
     rows = [line.split(None, 1)[1] for line in done.stdout.splitlines()]
     assert [row.split("  ")[0] for row in rows[:2]] == ["redis-benchmark", "stress --direct"], done
-    assert rows[2].startswith("not through haproxy, through picklock proxy: a relay of 20 clients needs 240 open files"), done
+    assert rows[2].startswith("not through haproxy, through picklock proxy: 1 relay of 20 clients need 240 open files each"), done
     assert rows[3].startswith("not usual faults, usual faults, short, short, unix sockets, without faults: 20 clients of "), done
     assert "--direct --clients 20 fits" in rows[3] and float(rows[4].split()[-2]) > 0 and len(rows) == 5, done
 

@@ -239,7 +239,7 @@ def test_behind_all_faults_a_lock_must_be_granted_again(picklock, tmp_path, work
             raise ConnectionError("the connection is gone")
         return answer
 """)
-    ran, _, row = stress(picklock, tmp_path, command, "--no-faults", "--lose-request", "100%", "--lease", "50ms", "--duration", "200ms",
+    ran, _, row = stress(picklock, tmp_path, command, "--no-faults", "--lose-request", "100%", "--lease", "50ms", "--duration", "500ms",
                              "--heal", "800ms", "--clients", 2, "--history", "--out", tmp_path / "out")
     [history] = (tmp_path / "out" / "latest" / "histories").glob("*.jsonl")
     kinds = [event.get("fault", event["kind"]) for event in map(json.loads, history.read_text().splitlines()) if "kind" in event]
