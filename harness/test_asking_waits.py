@@ -33,6 +33,23 @@ def test_two_waits_of_half_a_lease_and_more_are_one(picklock, tmp_path):
     assert "unlock-bug" in found["none"] and "waits that add up" not in out, out
 
 
+def test_who_waits_before_its_look_may_look_in_time(picklock, tmp_path):
+    """Each wait a tick, its look would always come behind its lease, and nothing would be found."""
+    found, _, out = asked(picklock, tmp_path, "looks-between", "none,slow-work")
+    assert found["none"] == "safe" and "unlock-bug" in found["slow-work"], out
+
+
+def test_a_wait_of_less_than_a_lease_overruns_none(picklock, tmp_path):
+    """Nor does a way whose timer is due and does not ring."""
+    found, _, out = asked(picklock, tmp_path, "extends-late 1.2", "none")
+    assert found == {"none": "safe"} and "1 cell was decided so" in out, out
+
+
+def test_who_tries_again_unasked_tries_as_often_as_it_does(picklock, tmp_path):
+    found, _, out = asked(picklock, tmp_path, "tries-by-itself 0.2", "slow-work")
+    assert "acquire-bug" in found["slow-work"], out
+
+
 def test_who_looks_behind_each_wait_is_right(picklock, tmp_path):
     found, _, out = asked(picklock, tmp_path, "looks-again", "none,slow-work")
     assert found == {"none": "safe", "slow-work": "overrun only"}, out

@@ -286,6 +286,7 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
     asking->has_one_fault = faults == 1;
     asking->untried_delay[0] = '\0';
     asking_forget_long_ago(asking);
+    asking->rounds_waits = false;
     asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
     asking->worker.runs_max = asking->worker.runs + EXECUTIONS_MAX;
@@ -339,7 +340,6 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .timed = asking->worker.timed,
                                    .far_key_ticks = asking->server.has_far_keys ? LEFT_FAR : 0,
                                    .far_ticks = asking->worker.has_far_timers ? FAR_TICKS : 0,
-                                   .has_waits = worker_asker_has_waits(&asking->worker),
                                    .has_idle_reads = asking->worker.has_idle_reads,
                                    .untold = asking->worker.untold,
                                    .draws_tokens = asking->worker.token_word > 0,

@@ -57,7 +57,6 @@ struct asking_figures {
     bool draws_tokens; /* each attempt a new one, or each client */
     bool is_even_handed; /* it was found to treat its servers alike: histories that differ in those
                             alone were asked for once */
-    bool has_waits;      /* it waits for a timer within an operation */
     bool has_idle_reads; /* its runtime reads the monotonic clock for itself: not looked at */
     const char
         *untold;      /* why those of its program cannot be told apart: all count; NULL: they can */
@@ -108,6 +107,11 @@ const struct failure *asking_failure(const struct asking *asking);
  * pass, and does not before: each kind of step in it that takes notice of so much is asked for with
  * more. NULL: nothing, or it could not be asked: asking_failure(). */
 const char *asking_late_doubt(struct asking *asking);
+
+/* Did the last search (since asking_expect()) make waits longer by rounding them up? What hangs on
+ * where in a lease they end, or on how often the worker tries by then, may be another thing with
+ * its own times. Not where it only connects anew by one that takes a tick. */
+bool asking_rounds_waits(const struct asking *asking);
 
 /* Why what the last search (since asking_expect()) did not find is not known, whatever it says: a
  * client connects anew after a delay that the grid of time makes as long as the lease. NULL: none

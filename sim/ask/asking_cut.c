@@ -108,6 +108,7 @@ void asking_note_delay(struct asking *asking, const struct remembered_step *told
                    "%s",
                    units_print_duration(asking->lease_us / ticks * (ticks - 1), least),
                    units_print_duration(asking->lease_us, lease), way);
+    asking->rounds_waits = true;
 }
 
 const char *asking_untried_delay(const struct asking *asking)

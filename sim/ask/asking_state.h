@@ -107,6 +107,7 @@ struct asking {
     struct cache cache;
     struct worker_program kept_of; /* what the kept answers say of the worker */
     bool kept_had_idle_reads;      /* worker.has_idle_reads of theirs */
+    bool rounds_waits;             /* asking_rounds_waits() of the search */
     char untried_delay[300];       /* asking_untried_delay() of the search; "" */
     struct late late;              /* of the search */
     uint64_t generation;           /* runs that have kept these answers */
@@ -233,6 +234,8 @@ bool asking_has_struck(const struct asking *asking, uint32_t node, enum struck_b
  * else it may not mind. */
 bool asking_is_moved_by_cut(const struct asking *asking, const struct history_edge *edge,
                             const struct remembered_step *told);
+/* It may be for asking_rounds_waits(): told is what was asked of it just now. */
+void asking_note_wait(struct asking *asking, const struct remembered_step *told);
 /* It may be for asking_untried_delay(): told is what the break comes to. */
 void asking_note_delay(struct asking *asking, const struct remembered_step *told);
 /* FAIL_UNKNOWN: it does more than that. */

@@ -304,6 +304,7 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
         return FAIL_UNKNOWN;
     take_end(asking, &told, client_state, step);
     take_time(asking, &told, (enum happening)edge.happening, client_state);
+    asking_note_wait(asking, &told);
     if (take_history(asking, &told, client_state, &class_of))
         return FAIL_UNKNOWN;
     if (class_of.node == told.node && client_state->phase != PHASE_IDLE)

@@ -299,16 +299,6 @@ static void remember(struct worker_asker *asker, const struct history_edge *edge
     asker->seat.at = told->node;
 }
 
-bool worker_asker_has_waits(const struct worker_asker *asker)
-{
-    for (uint32_t i = 0; i < asker->questions.count; i++) {
-        const struct remembered_step *told = &asker->answers[i];
-        if (told->is_asked && !told->waits && told->timer_us != TIME_NEVER)
-            return true;
-    }
-    return false;
-}
-
 static bool has_moment(const struct worker_asker *asker, uint32_t node)
 {
     return node != NODE_ROOT && asker->answers[node - 1].has_moment;

@@ -162,9 +162,6 @@ enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure
 /* An attempt that finds no lock: what it writes stands at the servers, and it is not yet reset. */
 enum fail worker_asker_attempt(struct worker_asker *asker, struct failure *failure);
 
-/* Does it wait for a timer within an operation, by its answers, kept ones too? */
-bool worker_asker_has_waits(const struct worker_asker *asker);
-
 /* Asks, or remembers; elapsed: ticks. FAIL_UNKNOWN: what it did cannot be kept, or it did something
  * else than before. */
 enum fail history_ask(struct worker_asker *asker, const struct history_edge *edge,

@@ -168,6 +168,7 @@ static enum fail search_all(struct asking *asking, struct cells *cells, struct f
             cell_doubt(&cells->rows[watch.at], asking_failure(asking)->text);
             (void)asking_go_on(asking);
         }
+        cells->rows[watch.at].rounds_waits = asking_rounds_waits(asking);
         if (asking_untried_delay(asking))
             cell_doubt(&cells->rows[watch.at], asking_untried_delay(asking));
         if (!fail && !cmd_stop)
@@ -358,19 +359,29 @@ static enum fail decide_anew(struct explore_asking *asking, struct cells *cells,
                              failure);
 }
 
-/* What was found hangs on how long a wait is. Or, of one that waits for the lock, what is not found
- * on how often it tries by then. */
-static bool is_to_be_asked_again(const struct explore_asking *asking, const struct cell *cell,
-                                 const struct explore_args *args)
+/* What was found hangs on how long a wait is. Or what is not found does: on where in a lease a wait
+ * ends, or how often a worker tries by then. */
+static bool is_to_be_asked_again(const struct cell *cell)
 {
-    const bool tries_again = asking->figures.has_waits && args->program->program.wait_us > 0;
-    return cell->stretched || (tries_again && !cell_is_violated(cell));
+    return cell->stretched || (cell->rounds_waits && !cell_is_violated(cell));
 }
 
-/* It decides the cell: it found something, or there is nothing else to go by, and no doubt. */
+static bool finds_more(const struct cell *again, const struct cell *cell)
+{
+    bool does = false;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        does |= again->outcome.findings[i].verdict == VERDICT_VIOLATED &&
+                cell->outcome.findings[i].verdict != VERDICT_VIOLATED;
+    return does;
+}
+
+/* It decides the cell: it found something, or the other one is in doubt. What one of them holds and
+ * the other does not know is not known. */
 static bool takes_place(const struct cell *again, const struct cell *cell)
 {
-    return cell_is_violated(again) || (cell->doubt && !again->doubt);
+    if (cell_is_violated(again) || cell_is_violated(cell))
+        return cell_is_violated(again);
+    return cell->doubt ? !again->doubt : again->doubt || finds_more(again, cell);
 }
 
 /* Such cells are asked for once more, with waits that are added up. */
@@ -382,7 +393,7 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
     struct cell **first = memory_new((size_t)cells->count + 1, sizeof *first);
     struct explore_asking again = {.replays = asking->replays, .adds_waits = true};
     for (int i = 0; i < cells->count; i++)
-        if (is_to_be_asked_again(asking, &cells->rows[i], args)) {
+        if (is_to_be_asked_again(&cells->rows[i])) {
             first[part.count] = &cells->rows[i];
             part.rows[part.count++] = before[i];
         }

@@ -4,7 +4,7 @@ import sys
 import time
 
 import picklock_worker
-from scheme_worker import SetNxPxCad
+from scheme_worker import COMPARE_DELETE, SetNxPxCad
 
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.01
 
@@ -37,6 +37,29 @@ class WaitsAndDeletes(SetNxPxCad):
         return self.redis("DEL", self.key) == 1
 
 
+class LooksBetween(SetNxPxCad):
+    """It waits twice before it looks whose lock that is, and once more before it deletes it."""
+
+    def release(self):
+        for _ in range(2):
+            time.sleep(SECONDS)
+        if self.redis("GET", self.key) != self.token:
+            return False
+        time.sleep(SECONDS)
+        return self.redis("DEL", self.key) == 1
+
+
+class ExtendsLate(SetNxPxCad):
+    """Right: it waits before it extends, for less than a lease."""
+
+    promises = [*SetNxPxCad.promises, "extends"]
+
+    def extend(self):
+        time.sleep(SECONDS)
+        return self.redis("EVAL", COMPARE_DELETE.replace("redis.call('del',KEYS[1])", "redis.call('pexpire',KEYS[1],ARGV[2])"),
+                          1, self.key, self.token, self.ms) == 1
+
+
 class TriesAgain(SetNxPxCad):
     """Right: until its wait is over."""
 
@@ -58,6 +81,13 @@ class BreaksAtLast(TriesAgain):
     """Its fifth try of one acquire breaks the lock."""
 
     breaks_at = 5
+
+
+class TriesByItself(BreaksAtLast):
+    """The same, unasked."""
+
+    def acquire(self, wait_ms):
+        return super().acquire(round(5 * SECONDS * 1000))
 
 
 class MindsLateness(SetNxPxCad):

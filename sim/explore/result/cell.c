@@ -139,8 +139,9 @@ static void retime_findings(struct cell *cell, char (*names)[NAME_MAX_BYTES])
     cell->stretched = 0;
     for (int i = 0; i < PROPERTY_COUNT && cell->retime != RETIME_NEVER; i++) {
         struct explore_finding *finding = &cell->outcome.findings[i];
-        if (finding->verdict != VERDICT_VIOLATED || !retime_is_wanted(finding) ||
-            !has_time_to_replay(cell) || (cell->retime == RETIME_CUT && may_be_late(cell, finding)))
+        if (finding->verdict != VERDICT_VIOLATED ||
+            !retime_is_wanted(finding, cell->rounds_waits) || !has_time_to_replay(cell) ||
+            (cell->retime == RETIME_CUT && may_be_late(cell, finding)))
             continue;
         enum retime how = cell->retime;
         if (how == RETIME_FILL && cell->options.budget[FAULT_STALL])

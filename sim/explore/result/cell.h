@@ -44,6 +44,8 @@ struct cell {
     /* in; the world's timers ring when they are due, whatever the search made of them; CUT: but
      * where a fault of the witness lets time pass. */
     enum retime retime;
+    /* in; the search made waits longer than they are. */
+    bool rounds_waits;
     /* out, bit a property: a violation was found, and did not show with its timers at their own
      * times. */
     unsigned stretched;

@@ -10,12 +10,13 @@ static bool is_of(const struct choice *choice, enum choice_kind kind)
     return choice->kind == kind;
 }
 
-bool retime_is_wanted(const struct explore_finding *way)
+bool retime_is_wanted(const struct explore_finding *way, bool rounds_waits)
 {
-    bool rings = false;
+    bool is_wanted = false;
     for (int i = 0; i < way->choices_count; i++)
-        rings |= is_of(&way->choices[i], CHOICE_WAKE);
-    return rings;
+        is_wanted |= is_of(&way->choices[i], CHOICE_WAKE) ||
+                     (rounds_waits && is_of(&way->choices[i], CHOICE_TIME));
+    return is_wanted;
 }
 
 /* One that passed when so many choices were made. */
@@ -27,6 +28,7 @@ struct made_tick {
 struct retimed {
     const struct explore_finding *way;
     struct world *world;
+    int clients;
     struct choice *choices; /* that were made */
     int count;
     int64_t grid_us; /* where the search's ticks have come to, in the world's time */
@@ -60,6 +62,28 @@ static int64_t cut_us(const struct retimed *it, int at, int64_t end_us)
             last_us = due_us(it, choice->client);
     }
     return last_us < 0 ? end_us : last_us;
+}
+
+static bool rings_before_tick(const struct retimed *it, int at, int client)
+{
+    for (int i = at + 1; i < it->way->choices_count; i++) {
+        const struct choice *choice = &it->way->choices[i];
+        if (is_of(choice, CHOICE_TIME))
+            break;
+        if (is_of(choice, CHOICE_WAKE) && choice->client == client)
+            return true;
+    }
+    return false;
+}
+
+/* When the first of the timers is due that are running, and do not ring behind that tick; until_us,
+ * where none is by then. */
+static int64_t missed_us(const struct retimed *it, int at, int64_t until_us)
+{
+    for (int i = 0; i < it->clients; i++)
+        if (due_us(it, i) < until_us && !rings_before_tick(it, at, i))
+            until_us = due_us(it, i);
+    return until_us;
 }
 
 static enum fail make(struct retimed *it, const struct choice *choice, struct failure *failure)
@@ -103,7 +127,7 @@ static enum fail make_tick(struct retimed *it, int at, enum retime how, struct f
     it->grid_us += amount_us;
     const int64_t end_us = how == RETIME_CUT ? began_us + amount_us : it->grid_us;
     const int64_t due_us = cut_us(it, at, end_us);
-    const int64_t until_us = how == RETIME_CUT ? due_us : end_us;
+    const int64_t until_us = how == RETIME_CUT ? missed_us(it, at, due_us) : end_us;
     it->is_other |= until_us != began_us + amount_us;
     if (until_us <= began_us)
         return FAIL_NONE;
@@ -141,7 +165,7 @@ bool retime(const struct run *given, struct explore_finding *way, enum retime ho
             const struct confirm_world *world)
 {
     struct run run = *given;
-    struct retimed it = {.way = way, .lease_us = given->lease_us};
+    struct retimed it = {.way = way, .clients = given->clients, .lease_us = given->lease_us};
     struct failure failure = {0};
     int at = 0;
     run.sink = (struct event_sink){.take = hear_nothing};

@@ -11,7 +11,7 @@
 enum retime {
     RETIME_NEVER,
     /* The search made waits longer: behind a tick at whose end timers ring no more time has passed
-     * than the last of them takes. */
+     * than the last of them takes; and no timer is passed over that is due. */
     RETIME_CUT,
     /* It made them shorter: what is left of one passes before its timer rings, and a tick is over
      * when all of them have taken so long by then. One that is longer than what a timer wants that
@@ -21,8 +21,9 @@ enum retime {
     RETIME_FILL_LATE
 };
 
-/* Does the way hang on how long a wait is? */
-bool retime_is_wanted(const struct explore_finding *way);
+/* Does the way hang on how long a wait is? A timer rings; or it does not, and time passes where
+ * waits are rounded up. */
+bool retime_is_wanted(const struct explore_finding *way, bool rounds_waits);
 
 /* The way's choices become those that were made; from the first on that could not be made they stay
  * as they were. run, world: as of confirm(). Returns whether they are others now. */

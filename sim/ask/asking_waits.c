@@ -1,0 +1,36 @@
+/* asking_waits.c - the waits of an attempt, each of which takes whole ticks. */
+#include "ask/asking_state.h"
+
+/* It waits for a timer, and for nothing else, within an operation; that takes so many ticks. */
+static int64_t waits_ticks(const struct asking *asking, const struct remembered_step *step)
+{
+    const bool does = step->is_asked && !step->waits && step->timer_us != TIME_NEVER;
+    return does ? step->timer_us / asking->tick_us : 0;
+}
+
+/* A connection has broken just before: it may wait only to connect anew. */
+static bool connects(const struct history_edge *edge)
+{
+    return edge->happening == HAPPENS_RESET || edge->happening == HAPPENS_CUT;
+}
+
+void asking_note_wait(struct asking *asking, const struct remembered_step *told)
+{
+    const struct worker_asker *worker = &asking->worker;
+    int64_t ticks = 0;
+    if (asking->adds_waits || asking->rounds_waits || !waits_ticks(asking, told))
+        return;
+    struct history_edge edge = worker_asker_edge(worker, told->node);
+    asking->rounds_waits = !connects(&edge);
+    for (uint32_t at = told->node; at != NODE_ROOT;) {
+        edge = worker_asker_edge(worker, at);
+        ticks += waits_ticks(asking, &worker->answers[at - 1]);
+        at = edge.happening == HAPPENS_ACQUIRE ? NODE_ROOT : edge.from;
+    }
+    asking->rounds_waits |= ticks > 1;
+}
+
+bool asking_rounds_waits(const struct asking *asking)
+{
+    return asking->rounds_waits;
+}
