@@ -129,8 +129,9 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
 
 void folder_shut(struct folder *folder)
 {
-    /* The sweeper does it, so that there is one way only; its end says that it is done. */
-    sweeper_end(&folder->sweeper);
+    /* The sweeper does it; should somebody have killed it, we do. */
+    if (!sweeper_end(&folder->sweeper))
+        remove_all(folder->path);
     (void)close(folder->held);
     *folder = (struct folder){.held = -1};
 }

@@ -2,10 +2,10 @@
  * program.
  *
  * A folder under TMPDIR (or /tmp, where a library can be preloaded from no path in TMPDIR),
- * "picklock-servers-PID-RANDOM". A small process of ours (the
- * sweeper) waits for the end of this one, be it normal, by a signal or by SIGKILL, and then removes
- * the folder. Should the sweeper be killed too, the next start removes what nobody holds any more:
- * a folder is held by a lock (flock), not by its name. */
+ * "picklock-servers-PID-RANDOM". A small process of ours (the sweeper) waits for the end of this
+ * one, be it normal, by a signal or by SIGKILL, and then removes the folder. Should the sweeper be
+ * killed, a normal end removes it all the same; after any other the next start removes what nobody
+ * holds any more: a folder is held by a lock (flock), not by its name. */
 #ifndef PICKLOCK_LIVE_FOLDER_H
 #define PICKLOCK_LIVE_FOLDER_H
 

@@ -216,5 +216,5 @@ void foreign_close(struct servers *servers)
     }
     if (servers->sweeper.pid)
         sweeper_tell(&servers->sweeper, 0);
-    sweeper_end(&servers->sweeper);
+    (void)sweeper_end(&servers->sweeper); /* it had nothing to do any more */
 }

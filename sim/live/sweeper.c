@@ -79,11 +79,12 @@ void sweeper_leave(struct sweeper *sweeper)
     *sweeper = (struct sweeper){.alive = -1};
 }
 
-void sweeper_end(struct sweeper *sweeper)
+bool sweeper_end(struct sweeper *sweeper)
 {
     if (!sweeper->pid)
-        return;
+        return true;
     (void)close(sweeper->alive);
-    (void)spawn_await_end(sweeper->pid);
+    const int status = spawn_await_end(sweeper->pid);
     *sweeper = (struct sweeper){.alive = -1};
+    return status == 0;
 }

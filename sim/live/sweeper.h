@@ -8,6 +8,8 @@
 
 #include "base/fail.h"
 
+#include <stdbool.h>
+
 struct sweeper {
     int alive; /* our end of the pipe: it closes when we end */
     int pid;   /* 0: none */
@@ -20,8 +22,9 @@ enum fail sweeper_start(struct sweeper *sweeper, void (*work)(const void *contex
 
 void sweeper_tell(const struct sweeper *sweeper, int told);
 
-/* Lets it do its work now, and waits until it has. Nothing where there is none. */
-void sweeper_end(struct sweeper *sweeper);
+/* Lets it do its work now, and waits until it has. True where there is none. False: it was killed,
+ * and the work is not done, or not all. */
+bool sweeper_end(struct sweeper *sweeper);
 
 /* Lets it do its work now, and goes on without it. */
 void sweeper_leave(struct sweeper *sweeper);

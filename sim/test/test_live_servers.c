@@ -145,6 +145,18 @@ static void stale_folders_are_swept(void **state)
     folder_shut(&held);
 }
 
+static void a_folder_goes_although_its_sweeper_was_killed(void **state)
+{
+    struct folder folder;
+    char path[sizeof folder.path];
+    (void)state;
+    assert_int_equal(folder_open(&folder, NULL), FAIL_NONE);
+    (void)memcpy(path, folder.path, sizeof path);
+    assert_int_equal(kill(folder.sweeper.pid, SIGKILL), 0);
+    folder_shut(&folder);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 /* A program that is no redis-server, or an old one. Returns its path. */
 static const char *script(const char *name, const char *text)
 {
@@ -241,6 +253,7 @@ int main(void)
         cmocka_unit_test(servers_end_when_we_are_killed),
         cmocka_unit_test(a_normal_end_leaves_nothing),
         cmocka_unit_test(stale_folders_are_swept),
+        cmocka_unit_test(a_folder_goes_although_its_sweeper_was_killed),
         cmocka_unit_test(wrong_programs_are_told),
         cmocka_unit_test(a_missing_server_is_told),
         cmocka_unit_test(a_taken_port_is_not_insisted_on),
