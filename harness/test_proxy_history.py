@@ -218,6 +218,32 @@ def test_a_start_that_fails_leaves_what_stood_there(upstream, tmp_path, words, s
     assert sorted(file.name for file in tmp_path.iterdir()) == ["h.jsonl", "log", "slip", "socket"]
 
 
+def test_an_address_that_cannot_be_printed_gives_back_what_stood_there(upstream, tmp_path):
+    (tmp_path / "h.jsonl").write_text("of an earlier run")
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", "--history", tmp_path / "h.jsonl", "--key", "*"],
+                             stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
+    assert ran.returncode == 70 and "cannot be printed" in ran.stderr, ran
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("h.jsonl", "of an earlier run")]
+
+
+def test_no_second_proxy_writes_to_the_same_file(upstream, tmp_path):
+    """It is refused by the name of the file, and the first one goes on as if nothing had been; when that has ended, the file is free."""
+    log = ["--log", tmp_path / "log"]
+    words = ["proxy", "--upstream", f"127.0.0.1:{upstream}", "--key", "lock:*", "--history"]
+    with recorded(upstream, tmp_path, words=log) as client, client() as a, client() as b:
+        assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
+        for name, second in [("h.jsonl", [*words, tmp_path / "h.jsonl"]), ("log", [*words, tmp_path / "other.jsonl", *log])]:
+            refused = run(*second)
+            assert refused.status == 69 and f"{tmp_path / name}: another picklock writes it" in refused.err and refused.out == "", refused
+        assert a.eval(CAD, 1, "lock:1", A) == 1
+    assert client.status == 0 and verdicts(tmp_path)[0] == 0, client.words
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["h.jsonl", "log", "rules"]
+    with recorded(upstream, tmp_path, words=log) as client:
+        pass
+    assert client.status == 2 and len(client.events) == 2, client.words
+
+
 def test_a_log_that_cannot_be_made_leaves_the_history_that_stood_there(upstream, tmp_path):
     (tmp_path / "h.jsonl").write_text("of an earlier run")
     ran = run("proxy", "--upstream", f"127.0.0.1:{upstream}", "--history", tmp_path / "h.jsonl", "--key", "*", "--log", tmp_path / "no" / "log")

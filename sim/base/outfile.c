@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -291,19 +292,70 @@ enum fail outfile_clear(const char *path, struct failure *failure)
                        strerror(error));
 }
 
+/* Has another process shown a file there that it still writes? Where the file system has no locks,
+ * that cannot be told. */
+static bool is_held(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    const bool is_held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    (void)close(fd);
+    return is_held;
+}
+
+static int exchange(const struct outfile *file)
+{
+    return renameat2(AT_FDCWD, file->temp, AT_FDCWD, file->target, RENAME_EXCHANGE) == 0 ? 0
+                                                                                         : errno;
+}
+
+/* From temp to target; what stood there is at temp then. Returns 0 or an errno; EWOULDBLOCK: it is
+ * held. Looked at before, so that nobody who reads there sees another file for a moment, and
+ * behind, for who was there meanwhile. */
+static int take_place(struct outfile *file)
+{
+    if (is_held(file->target))
+        return EWOULDBLOCK;
+    if (exchange(file) == 0) {
+        if (!is_held(file->temp))
+            return 0;
+        const int error = exchange(file);
+        return error ? error : EWOULDBLOCK;
+    }
+    if (rename(file->temp, file->target) != 0) /* it cannot exchange, or nothing stood there */
+        return errno;
+    free(file->temp);
+    file->temp = NULL;
+    return 0;
+}
+
 enum fail outfile_show(struct outfile *file, struct failure *failure)
 {
     if (!file->target || file->is_shown)
         return FAIL_NONE;
+    (void)flock(file->fd, LOCK_EX | LOCK_NB); /* nobody else knows it yet */
     int error = file->temp ? 0 : name_it(file);
-    if (!error && file->temp && rename(file->temp, file->target) != 0)
-        error = errno;
+    if (!error && file->temp)
+        error = take_place(file);
+    if (error == EWOULDBLOCK)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s: another picklock writes it, and runs: end that one first, or name "
+                           "another file",
+                           file->path);
     if (error)
         return cannot_write(file->path, error, failure);
-    free(file->temp);
-    file->temp = NULL;
     file->is_shown = true;
     return FAIL_NONE;
+}
+
+void outfile_replace(struct outfile *file)
+{
+    if (!file->is_shown || !file->temp)
+        return;
+    (void)unlink(file->temp); /* nothing can be done about one that stays */
+    free(file->temp);
+    file->temp = NULL;
 }
 
 /* Everything to the file and, where it can be, to the disk; then it may have a name. */
@@ -323,6 +375,7 @@ static void settle(struct outfile *file, bool is_given_up)
 
 enum fail outfile_shut(struct outfile *file, struct failure *failure)
 {
+    outfile_replace(file);
     settle(file, false);
     if (!file->error && file->temp && rename(file->temp, file->target) != 0)
         file->error = errno;
@@ -343,8 +396,10 @@ void outfile_abandon(struct outfile *file)
         settle(file, true);
     else if (file->fd >= 0 && close(file->fd) != 0)
         file->error = errno;
-    if (file->temp || file->is_shown)
-        unlink(file->temp ? file->temp
-                          : file->target); /* nothing can be done about one that stays */
+    /* Nothing can be done about one that stays. */
+    if (file->is_shown && file->temp)
+        (void)rename(file->temp, file->target);
+    else if (file->temp || file->is_shown)
+        (void)unlink(file->temp ? file->temp : file->target);
     release(file);
 }

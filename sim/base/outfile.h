@@ -20,7 +20,8 @@ struct outfile {
     char *temp; /* beside target, to be renamed; NULL: it has no name yet, or is written directly */
     int fd;     /* -1: stdout */
     int error;  /* errno of the first write that failed, or 0 */
-    bool is_shown;
+    bool is_shown; /* temp is what stood there before, until it is replaced for good; NULL: nothing
+                    */
 };
 
 /* Do both paths (borrowed) lead to one place, so that one would replace the other? /dev/null is no
@@ -43,15 +44,20 @@ enum fail outfile_open(struct outfile *file, const char *path, struct failure *f
 
 /* Puts it into place as it is now: what is written from here on can be read there at once, and
  * stays there whatever ends us, or fails. Whoever reads it must see by what is there whether it is
- * whole. FAIL_INTERNAL: it cannot be put there. */
+ * whole. It is held by a lock (flock): FAIL_UNAVAILABLE where another process has shown a file
+ * there, and still writes it. FAIL_INTERNAL: it cannot be put there. */
 enum fail outfile_show(struct outfile *file, struct failure *failure);
+
+/* Of one that is shown: what stood there before is gone, too. Until then outfile_abandon() gives it
+ * back (where the file system can exchange two files). */
+void outfile_replace(struct outfile *file);
 
 /* Flushes, syncs, renames into place; in any case releases all that file holds. FAIL_INTERNAL, with
  * the reason of the first write that failed, when the text is not wholly there: then the temporary
  * file is gone and an older file at path is untouched. */
 enum fail outfile_shut(struct outfile *file, struct failure *failure);
 
-/* Gives up: nothing appears at path, and what was shown there is removed. */
+/* Gives up: nothing appears at path, and what was shown there is removed; see outfile_replace(). */
 void outfile_abandon(struct outfile *file);
 
 #endif

@@ -32,8 +32,10 @@ enum fail history_writer_new(struct history_writer **writer, const char *path,
  * us; its head, which says so, may become another one as long as that fits in room bytes. */
 enum fail history_writer_stream(struct history_writer **writer, const char *path, size_t room,
                                 const struct history_head *head, struct failure *failure);
-/* Puts a streamed one into place; what stood there stays until then. */
+/* Puts a streamed one into place, as outfile_show() does; an abandoned one gives back what stood
+ * there, until that is replaced for good. */
 enum fail history_writer_show(struct history_writer *writer, struct failure *failure);
+void history_writer_replace(struct history_writer *writer);
 /* Of a streamed one. What does not fit, or cannot be written, fails the close. */
 void history_writer_head(struct history_writer *writer, const struct history_head *head);
 /* Whoever reads the file finds all that was taken so far. An errno: it cannot be written any more,

@@ -377,6 +377,11 @@ enum fail history_writer_show(struct history_writer *writer, struct failure *fai
     return outfile_show(writer->file, failure);
 }
 
+void history_writer_replace(struct history_writer *writer)
+{
+    outfile_replace(writer->file);
+}
+
 void history_writer_head(struct history_writer *writer, const struct history_head *head)
 {
     FILE *stream = writer->file->stream;

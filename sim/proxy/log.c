@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,12 +38,28 @@ static FILE *open_file(const char *path)
     return file;
 }
 
+/* One of two that write to one file would overwrite the other's lines; where the file system has no
+ * locks, that cannot be told. */
+static bool is_held(FILE *file)
+{
+    struct stat about;
+    return file != stderr && fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
+           flock(fileno(file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 enum fail log_new(struct log **made, const char *path, struct failure *failure)
 {
     FILE *file = strcmp(path, "-") ? open_file(path) : stderr;
     if (!file)
         return failure_set(failure, FAIL_INPUT, "cannot write the log %s: %s", path,
                            errno == ENXIO ? "nobody reads it" : strerror(errno));
+    if (is_held(file)) {
+        (void)fclose(file); /* nothing was written to it */
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s: another picklock writes its log there, and runs: end that one "
+                           "first, or name another file",
+                           path);
+    }
     struct log *log = *made = memory_new(1, sizeof *log);
     log->file = file;
     log->path = memory_text(path);

@@ -12,6 +12,8 @@
 
 struct log;
 
+/* path: "-" is stderr. The file is held by a lock (flock) until the close. FAIL_INPUT: it cannot be
+ * written; FAIL_UNAVAILABLE: another process writes its log there. */
 enum fail log_new(struct log **log, const char *path, struct failure *failure);
 /* Before the first event: what stands in the file is gone from here on. */
 enum fail log_clear(struct log *log, struct failure *failure);

@@ -268,7 +268,11 @@ static enum fail begin(struct standalone *self)
         if (options->ready(options->context, served->name, served->listen_text,
                            proxy_port(served->proxy), failure))
             return failure->code;
-    return self->log ? begin_log(self) : FAIL_NONE;
+    if (self->log && begin_log(self))
+        return failure->code;
+    if (observer)
+        observer->begun(observer->context);
+    return FAIL_NONE;
 }
 
 static enum fail serve(struct standalone *self, struct proxy_config *config)

@@ -18,6 +18,7 @@ struct standalone_observer {
      * proxy does not serve. */
     enum fail (*begin)(void *context, uv_loop_t *loop, struct proxy *proxy,
                        struct failure *failure);
+    void (*begun)(void *context); /* nothing can keep it from serving any more */
     void (*opened)(void *context, struct proxy_link *link, int peer_port, void **owner);
     void (*dialled)(void *context, void *owner, int own_port);
     enum proxy_decision (*request)(void *context, void *owner, struct proxy_request *request);

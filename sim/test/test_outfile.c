@@ -106,6 +106,57 @@ static void a_whole_file_appears_only_at_the_end(void **state)
     free(path);
 }
 
+static void show(struct outfile *file, const char *path, const char *text, enum fail wanted)
+{
+    struct failure failure = {0};
+    assert_int_equal(outfile_open(file, path, &failure), FAIL_NONE);
+    fputs(text, file->stream);
+    fflush(file->stream);
+    assert_int_equal(outfile_show(file, &failure), wanted);
+    assert_true(!wanted == !strstr(failure.text, "another picklock writes it"));
+}
+
+static void what_stood_where_a_file_is_shown_is_given_back_until_it_is_replaced(void **state)
+{
+    (void)state;
+    char *path = path_of("a.json");
+    write_file(path, "old\n");
+    for (int replaces = 0; replaces < 2; replaces++) {
+        struct outfile file;
+        show(&file, path, "new\n", FAIL_NONE);
+        expect_text(path, "new\n");
+        if (replaces)
+            outfile_replace(&file);
+        assert_int_equal(entries(0), replaces ? 1 : 2);
+        outfile_abandon(&file);
+        assert_int_equal(entries(0), replaces ? 0 : 1);
+        if (!replaces)
+            expect_text(path, "old\n");
+    }
+    free(path);
+}
+
+/* The lock is one of the open file, so that one process may stand for two. */
+static void no_two_show_a_file_at_one_place(void **state)
+{
+    (void)state;
+    struct outfile first, second;
+    struct failure failure;
+    char *path = path_of("a.json");
+    show(&first, path, "first\n", FAIL_NONE);
+    show(&second, path, "second\n", FAIL_UNAVAILABLE);
+    outfile_abandon(&second);
+    expect_text(path, "first\n");
+    fputs("goes on\n", first.stream);
+    assert_int_equal(outfile_shut(&first, &failure), FAIL_NONE);
+    expect_text(path, "first\ngoes on\n");
+    show(&second, path, "second\n", FAIL_NONE); /* it is free */
+    assert_int_equal(outfile_shut(&second, &failure), FAIL_NONE);
+    expect_text(path, "second\n");
+    assert_int_equal(entries(0), 1);
+    free(path);
+}
+
 /* Whatever ends the program: nobody is left to remove anything. */
 static void a_killed_writer_leaves_nothing(void **state)
 {
@@ -341,6 +392,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_whole_file_appears_only_at_the_end),
+        TEST(what_stood_where_a_file_is_shown_is_given_back_until_it_is_replaced),
+        TEST(no_two_show_a_file_at_one_place),
         TEST(a_killed_writer_leaves_nothing),
         TEST(a_named_pipe_is_not_waited_for),
         TEST(an_abandoned_file_leaves_the_old_one),

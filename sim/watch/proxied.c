@@ -12,7 +12,7 @@ struct watched_proxy {
     struct watched_run watching; /* first: the hooks' context */
     struct standalone_observer observer;
     uv_timer_t tick, next_turn;
-    bool is_shown;
+    bool has_begun;
 };
 
 static void on_tick(uv_timer_t *timer)
@@ -26,7 +26,6 @@ static enum fail begin(void *context, uv_loop_t *loop, struct proxy *proxy, stru
     struct watched_run *watching = &watched->watching;
     if (history_writer_show(watching->writer, failure))
         return failure->code;
-    watched->is_shown = true;
     watching->proxy = proxy;
     watching->next_turn = &watched->next_turn;
     watched->tick.data = watched->next_turn.data = watching;
@@ -34,6 +33,13 @@ static enum fail begin(void *context, uv_loop_t *loop, struct proxy *proxy, stru
         uv_timer_start(&watched->tick, on_tick, TICK_MS, TICK_MS))
         return failure_set(failure, FAIL_UNAVAILABLE, "no timers");
     return FAIL_NONE;
+}
+
+static void begun(void *context)
+{
+    struct watched_proxy *watched = context;
+    watched->has_begun = true;
+    history_writer_replace(watched->watching.writer);
 }
 
 static void end(void *context)
@@ -61,6 +67,7 @@ enum fail watched_proxy_new(struct watched_proxy **made, const struct watch_opti
     }
     watched_observe(&watched->watching, &watched->observer);
     watched->observer.begin = begin;
+    watched->observer.begun = begun;
     watched->observer.end = end;
     *made = watched;
     return FAIL_NONE;
@@ -74,7 +81,7 @@ const struct standalone_observer *watched_proxy_observer(struct watched_proxy *w
 enum fail watched_proxy_close(struct watched_proxy *watched, struct failure *failure)
 {
     const enum fail fail = watching_close(
-        &watched->watching, watched->is_shown ? FAIL_NONE : FAIL_UNAVAILABLE, failure);
+        &watched->watching, watched->has_begun ? FAIL_NONE : FAIL_UNAVAILABLE, failure);
     free(watched);
     return fail;
 }

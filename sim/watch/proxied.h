@@ -10,7 +10,7 @@ struct watched_proxy;
 
 /* options: pattern, url, history, program and hides_values count; they and outcome are kept. The
  * server is asked who it is. FAIL_UNAVAILABLE: it does not answer. What stands where the history
- * goes stays until all else has begun. */
+ * goes stays, or is given back, where anything else cannot begin. */
 enum fail watched_proxy_new(struct watched_proxy **made, const struct watch_options *options,
                             struct watch_outcome *outcome, struct failure *failure);
 const struct standalone_observer *watched_proxy_observer(struct watched_proxy *watched);
