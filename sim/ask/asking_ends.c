@@ -73,8 +73,8 @@ int asking_refusals(const struct asking *asking)
     return asking->servers > 1 ? 1 : REFUSALS_MAX;
 }
 
-/* Another one has the lock, and so often it is refused; then granted and released. */
-static enum fail refused_and_taken(struct twins *pair, int refusals, struct failure *failure)
+enum fail asking_end_refused(struct twins *pair, int refusals, bool extends,
+                             struct failure *failure)
 {
     struct remembered_step told = {.answer = ANSWER_NOT_OK};
     struct twins held;
@@ -87,17 +87,12 @@ static enum fail refused_and_taken(struct twins *pair, int refusals, struct fail
         if (twins_operate(pair, HAPPENS_ACQUIRE, &told, failure))
             return failure->code;
     }
-    return take_each(pair, take_and_release, 0, failure);
+    return take_each(pair, extends ? take_and_extend : take_and_release, 0, failure);
 }
 
 enum fail asking_end_in_time(struct twins *pair, struct failure *failure)
 {
-    return refused_and_taken(pair, 1, failure);
-}
-
-enum fail asking_end_often(struct twins *pair, struct failure *failure)
-{
-    return refused_and_taken(pair, REFUSALS_MAX, failure);
+    return asking_end_refused(pair, 1, false, failure);
 }
 
 /* Each number of refusals, and then granted and released: what counts them may mind one alone. */
@@ -107,7 +102,7 @@ static enum fail refused_at_times(struct twins *pair, struct failure *failure)
     enum fail fail = FAIL_NONE;
     for (int refusals = 0; refusals < REFUSALS_MAX && !fail; refusals++) {
         *pair = begin;
-        fail = refused_and_taken(pair, refusals, failure);
+        fail = asking_end_refused(pair, refusals, false, failure);
     }
     return fail;
 }
@@ -236,7 +231,7 @@ static enum fail go_on(struct twins *pair, enum then then, struct failure *failu
     case THEN_IN_TIME:
         return asking_end_in_time(pair, failure);
     case THEN_OFTEN:
-        return asking_end_often(pair, failure);
+        return asking_end_refused(pair, REFUSALS_MAX, false, failure);
     case THEN_AT_TIMES:
         return refused_at_times(pair, failure);
     case THEN_EXTENDED:

@@ -23,12 +23,28 @@ static enum fail tell_whose(const struct twins *pair, uint32_t end, struct failu
                        worker_asker_tell(worker, end, text, sizeof text), again, other);
 }
 
-/* The same holder refuses it again and again, or always another one. */
-static enum fail compare_whose(struct asking *asking, uint32_t end, struct failure *failure)
+/* The same holder refuses it so often, or always another one. */
+static enum fail compare_refusals(struct asking *asking, uint32_t end, int refusals, bool extends,
+                                  struct failure *failure)
 {
     struct twins pair = {
         .asking = asking, .node = end, .fresh = end, .repeats = {[0] = true, [1] = false}};
-    return asking_end_often(&pair, failure) ? tell_whose(&pair, end, failure) : FAIL_NONE;
+    if (asking_end_refused(&pair, refusals, extends, failure))
+        return tell_whose(&pair, end, failure);
+    return FAIL_NONE;
+}
+
+/* As often as is asked; of the first of its kind each number of times. */
+static enum fail compare_whose(struct asking *asking, uint32_t end, bool is_first,
+                               struct failure *failure)
+{
+    const int refusals = asking_refusals(asking);
+    for (int times = is_first ? 1 : refusals; times <= refusals; times++)
+        if (compare_refusals(asking, end, times, false, failure) ||
+            (asking_extend(asking) == EXTEND_IS_ASKED &&
+             compare_refusals(asking, end, times, true, failure)))
+            return failure->code;
+    return FAIL_NONE;
 }
 
 /* --- how long ago --- */
@@ -51,19 +67,22 @@ static enum fail tell_when(const struct twins *pair, uint32_t end, int ticks,
                        (double)ticks / asking->lease_ticks, did, other);
 }
 
-/* As much time passes as a search tells apart; behind a connection that broke, the longest alone.
- * Whoever refuses it has refused it before. */
+/* As much time passes as a search tells apart; behind a failure, or a connection that broke, the
+ * longest alone. Whoever refuses it has refused it before. In turn the next lock is extended, and
+ * not. */
 static enum fail compare_when(struct asking *asking, uint32_t end, struct failure *failure)
 {
     const int longest = asking->lease_ticks + PAST_TICKS;
-    for (int ticks = asking_shows(asking, end, STRUCK_BY_BREAK) ? longest : 1; ticks <= longest;
-         ticks++) {
+    const bool can_extend = asking_extend(asking) == EXTEND_IS_ASKED;
+    const bool has_failed = asking->worker.answers[end - 1].answer == ANSWER_ERROR ||
+                            asking_shows(asking, end, STRUCK_BY_BREAK);
+    for (int ticks = has_failed ? longest : 1; ticks <= longest; ticks++) {
         struct twins pair = {.asking = asking,
                              .node = end,
                              .fresh = NODE_ROOT,
                              .elapsed = ticks * ELAPSED_EACH,
                              .repeats = {true, true}};
-        if (asking_end_in_time(&pair, failure))
+        if (asking_end_refused(&pair, 1, can_extend && ticks % 2 == 0, failure))
             return tell_when(&pair, end, ticks, failure);
     }
     return FAIL_NONE;
@@ -89,7 +108,7 @@ enum fail asking_compare_memory(struct asking *asking, uint32_t node, struct fai
     const bool has_heard = worker_asker_has_heard(&asking->worker, node, false);
     const bool is_first = asking_is_first_end(asking, node);
     const struct remembered_step at = asking->worker.answers[node - 1];
-    if (has_heard && compare_whose(asking, node, failure))
+    if (has_heard && compare_whose(asking, node, is_first, failure))
         return failure->code;
     /* The search knows how long ago it was as long as a timer runs. */
     if (at.has_moment && at.timer_us == TIME_NEVER && (has_heard || is_first) &&

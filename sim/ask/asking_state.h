@@ -204,10 +204,12 @@ enum fail asking_end_with_timer(struct asking *asking, uint32_t node, uint32_t *
 enum fail asking_walk_ends(struct asking *asking, struct failure *failure);
 /* So often in a row it was refused behind an end of each kind. */
 int asking_refusals(const struct asking *asking);
-/* Two of these ways: refused once, or as often as that, and then granted and released. */
+/* Of these ways: another one has the lock, and so often it is refused; then granted, extended where
+ * that is wanted, and released. In time: refused once, and not extended. */
 struct twins;
+enum fail asking_end_refused(struct twins *pair, int refusals, bool extends,
+                             struct failure *failure);
 enum fail asking_end_in_time(struct twins *pair, struct failure *failure);
-enum fail asking_end_often(struct twins *pair, struct failure *failure);
 /* Is it the first end of its kind that was met? */
 bool asking_is_first_end(struct asking *asking, uint32_t node);
 /* Does it remember, behind that end, whose token it heard of, or how long ago that was?

@@ -17,35 +17,36 @@ class Nothing(SetNxPxCad):
         if super().take():
             return True
         holder, now = self.redis("GET", self.key), time.monotonic()
-        is_another = self.holder not in (None, holder)
         if holder != self.holder:
             self.holder, self.times, self.since = holder, 0, now
         self.times += 1
-        return bool(holder) and self.takes_over(is_another, now) and self.redis("SET", self.key, self.token, "PX", self.ms) == "OK"
+        return bool(holder) and self.takes_over(now) and self.redis("SET", self.key, self.token, "PX", self.ms) == "OK"
 
-    def takes_over(self, is_another, now):
+    def takes_over(self, now):
         return False
 
 
 class Times(Nothing):
     """From who has refused it so often in a row it takes the lock."""
 
-    def takes_over(self, is_another, now):
+    def takes_over(self, now):
         return self.times >= int(sys.argv[2])
 
 
 class Leases(Nothing):
     """From who has refused it for so many leases."""
 
-    def takes_over(self, is_another, now):
+    def takes_over(self, now):
         return now - self.since > float(sys.argv[2]) * self.ms / 1000
 
 
-class Another(Nothing):
-    """From who is another one than refused it before."""
+class Blind(Nothing):
+    """A lock that it has behind so many refusals by one holder it releases without a look."""
 
-    def takes_over(self, is_another, now):
-        return is_another
+    def release(self):
+        if self.times == int(sys.argv[2]):
+            return self.redis("DEL", self.key) == 1
+        return super().release()
 
 
 class Ago(SetNxPxCad):

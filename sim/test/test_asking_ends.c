@@ -142,7 +142,7 @@ static void what_it_remembers_of_a_holder_is_asked(void **state)
         int fault;
         const char *words;
     } rows[] = {{"times 6", NONE, "it remembers whose token it has heard of"},
-                {"another", NONE, "it remembers whose token it has heard of"},
+                {"blind 3", NONE, "it remembers whose token it has heard of"},
                 {"leases 1.2", NONE, "it remembers when an attempt was"},
                 {"ago 0.7", FAULT_SLOW_WORK, "it remembers when an attempt was"},
                 {"nothing", FAULT_SLOW_WORK, ""}};
