@@ -2,6 +2,8 @@
  * allocates. */
 #include "redis/resp.h"
 
+#include "redis/resp_plain.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -333,31 +335,6 @@ static size_t eat_body(struct resp *resp, size_t length)
     return run;
 }
 
-/* The plain case at once: a type, a short number without a sign, CR LF, all at hand. Returns the
- * length of that head, 0 when it is another case. What it refuses, the machine above judges. */
-static size_t longer_head(const char *bytes, size_t length, int64_t *number)
-{
-    enum { DIGITS_MAX = 8 };
-    size_t at = 1;
-    int64_t value = 0;
-    for (; at < length && at <= DIGITS_MAX && bytes[at] >= '0' && bytes[at] <= '9'; at++)
-        value = value * 10 + (bytes[at] - '0');
-    if (at == 1 || at + 1 >= length || bytes[at] != '\r' || bytes[at + 1] != '\n' ||
-        (bytes[1] == '0' && at > 2))
-        return 0;
-    *number = value;
-    return at + 2;
-}
-
-/* Most are of one digit. */
-static inline size_t plain_head(const char *bytes, size_t length, int64_t *number)
-{
-    if (length < 4 || bytes[1] < '0' || bytes[1] > '9' || bytes[2] != '\r' || bytes[3] != '\n')
-        return longer_head(bytes, length, number);
-    *number = bytes[1] - '0';
-    return 4;
-}
-
 /* A plain array head, or a plain bulk as far as it is at hand. Returns how many bytes were eaten.
  */
 static size_t eat_plain(struct resp *resp, const char *bytes, size_t length)
@@ -383,19 +360,6 @@ static size_t eat_plain(struct resp *resp, const char *bytes, size_t length)
     return head + body + 2;
 }
 
-/* A plain head, its body, CR LF, all at hand. Returns the length of all three; 0: another case. */
-static size_t plain_bulk(const char *bytes, size_t length, struct resp_span *body)
-{
-    int64_t size = 0;
-    const size_t head = plain_head(bytes, length, &size);
-    const size_t end = head + (size_t)size;
-    if (!head || bytes[0] != '$' || length < end + 2 || bytes[end] != '\r' ||
-        bytes[end + 1] != '\n')
-        return 0;
-    *body = (struct resp_span){head, (uint64_t)size};
-    return end + 2;
-}
-
 /* A whole request of few words, all plain. */
 static size_t plain_request(struct resp *resp, const char *bytes, size_t length)
 {
@@ -415,20 +379,29 @@ static size_t plain_request(struct resp *resp, const char *bytes, size_t length)
     }
     resp->spans_count = (int)(count < RESP_SPANS_MAX ? count : RESP_SPANS_MAX);
     resp->count = count;
+    resp->integer = 0;
     return at;
 }
 
-/* A whole reply that is a short status, a short number without a sign, or a plain bulk. */
+/* A whole reply that is a short status, a short number without a sign, a plain bulk, or nil. */
 static size_t plain_reply(struct resp *resp, const char *bytes, size_t length)
 {
-    enum { LINE_MAX_SHORT = 32 };
+    enum { LINE_MAX_SHORT = 32, SHORT = 5 };
     struct resp_span body;
+    resp->count = resp->spans_count = 0;
+    resp->integer = 0;
+    if (length >= SHORT && memcmp(bytes, "$-1\r\n", SHORT) == 0) {
+        resp->count = -1;
+        return SHORT;
+    }
     if (bytes[0] == '$')
         return plain_bulk(bytes, length, &body);
     if (bytes[0] == ':')
         return plain_head(bytes, length, &resp->integer);
     if (bytes[0] != '+')
         return 0;
+    if (length >= SHORT && memcmp(bytes, "+OK\r\n", SHORT) == 0)
+        return SHORT;
     for (size_t at = 1; at + 1 < length && at < LINE_MAX_SHORT && bytes[at] != '\n'; at++)
         if (bytes[at] == '\r')
             return bytes[at + 1] == '\n' ? at + 2 : 0;
@@ -437,7 +410,7 @@ static size_t plain_reply(struct resp *resp, const char *bytes, size_t length)
 
 /* Nearly all frames are plain and come whole: they are found without the machine, which begins at
  * the frame's first byte where they are not. */
-static size_t plain_frame(struct resp *resp, const char *bytes, size_t length)
+static inline size_t plain_frame(struct resp *resp, const char *bytes, size_t length)
 {
     const size_t all = resp->side == RESP_REQUESTS ? plain_request(resp, bytes, length)
                                                    : plain_reply(resp, bytes, length);
@@ -445,17 +418,13 @@ static size_t plain_frame(struct resp *resp, const char *bytes, size_t length)
         return 0;
     resp->type = bytes[0];
     resp->seen = all;
-    resp->is_done = true;
     return all;
 }
 
-size_t resp_feed(struct resp *resp, const char *bytes, size_t length, enum resp_status *status)
+static size_t feed_machine(struct resp *resp, const char *bytes, size_t length,
+                           enum resp_status *status)
 {
     size_t at = 0;
-    if (resp->is_done && length && !resp->is_bad) {
-        begin_frame(resp);
-        at = plain_frame(resp, bytes, length);
-    }
     while (at < length && !resp->is_bad && !resp->is_done) {
         if (resp->state == RESP_AT_TYPE && (bytes[at] == '$' || bytes[at] == '*')) {
             size_t plain = eat_plain(resp, bytes + at, length - at);
@@ -482,4 +451,17 @@ size_t resp_feed(struct resp *resp, const char *bytes, size_t length, enum resp_
     }
     *status = resp->is_bad ? RESP_BAD : resp->is_done && at ? RESP_WHOLE : RESP_MORE;
     return at;
+}
+
+size_t resp_feed(struct resp *resp, const char *bytes, size_t length, enum resp_status *status)
+{
+    if (resp->is_done && length && !resp->is_bad) {
+        const size_t plain = plain_frame(resp, bytes, length);
+        if (plain) {
+            *status = RESP_WHOLE;
+            return plain;
+        }
+        begin_frame(resp);
+    }
+    return feed_machine(resp, bytes, length, status);
 }
