@@ -5,7 +5,6 @@
  * than KEPT_MAX and one read. */
 #include "proxy/internal.h"
 
-#include <errno.h>
 #include <string.h>
 
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
@@ -113,8 +112,7 @@ void flow_write(struct flow *flow, const char *bytes, size_t length)
     }
     if (!flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
         !flow->to->tls && !flow->to->carried && !link->is_silent) {
-        uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
-        int wrote = uv_try_write(&flow->to->socket.stream, &buffer, 1);
+        const ssize_t wrote = side_send(flow->to, bytes, length);
         if (wrote < 0 && wrote != UV_EAGAIN) {
             sink_gone(flow);
             took(flow, length);
@@ -142,22 +140,6 @@ bool flow_shut(struct flow *flow)
         return false;
     side_shut_writing(side);
     return true;
-}
-
-/* What was not written is lost, and then the end must look so. */
-void flow_say_end(struct flow *flow)
-{
-    struct side *side = flow->to;
-    char notice[512];
-    if (!side->tls || !side->is_connected || flow->is_mute || flow->is_shut || flow->is_writing ||
-        flow->link->is_silent || block_length(&flow->backlog))
-        return;
-    flow->is_shut = true;
-    tls_session_end(side->tls);
-    const size_t length = tls_session_take(side->tls, notice, sizeof notice);
-    uv_buf_t buffer = uv_buf_init(notice, (unsigned)length);
-    if (length)
-        (void)uv_try_write(&side->socket.stream, &buffer, 1);
 }
 
 static enum proxy_stream stream_of(const struct flow *flow)
@@ -284,6 +266,13 @@ static void look(struct flow *flow, struct frame_scan *scan)
         return;
     const char *frame = scan->bytes + scan->begin;
     size_t length = scan->at - scan->begin;
+    if (flow->is_whole && (flow->is_to_server ? request_passes_unseen(flow, frame, length)
+                                              : reply_passes_unseen(flow))) {
+        flow->is_whole = false;
+        flow->settled += length;
+        scan->begin = scan->at;
+        return;
+    }
     flow->frame = flow->is_to_server ? request_decide(flow, frame, length)
                                      : reply_decide(flow, frame, length);
 }
@@ -368,11 +357,15 @@ static void flow_take(struct flow *flow, const char *bytes, size_t length)
     flow_run(flow);
 }
 
+/* There is something to read. It is read here: without a buffer libuv reads nothing itself, and
+ * calls on_read() with UV_ENOBUFS. */
 static void on_allocate(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     struct flow *flow = handle->data;
+    struct proxy *proxy = flow->link->proxy;
     (void)wanted;
-    *buffer = uv_buf_init(flow->link->proxy->read_buffer, READ_MAX);
+    proxy->received = side_receive(flow->from, proxy->read_buffer, READ_MAX);
+    *buffer = uv_buf_init(NULL, 0);
 }
 
 void flow_source_ended(struct flow *flow, enum flow_ending ending)
@@ -416,40 +409,42 @@ void flow_take_tls(struct flow *flow)
         flow_source_ended(flow, state == TLS_ENDED ? ENDED_BY_FIN : ENDED_BY_RST);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+/* length: as libuv has it. */
+static void take(struct flow *flow, const char *bytes, ssize_t length)
 {
-    struct flow *flow = stream->data;
     struct proxy_link *link = flow->link;
-    if (link->is_over || length == 0)
+    if (link->is_over || length == 0 || length == UV_EAGAIN)
         return;
     link->proxy->reads++;
     if (length > 0 && flow->from->tls) {
-        tls_session_feed(flow->from->tls, buffer->base, (size_t)length);
+        tls_session_feed(flow->from->tls, bytes, (size_t)length);
         flow_take_tls(flow);
         return;
     }
     if (length > 0) {
         if (flow->is_to_server)
             link->proxy->bytes_read += (uint64_t)length;
-        flow_take(flow, buffer->base, (size_t)length);
+        flow_take(flow, bytes, (size_t)length);
         return;
     }
     flow_source_ended(flow, length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST);
 }
 
+static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct flow *flow = stream->data;
+    const struct proxy *proxy = flow->link->proxy;
+    if (length == UV_ENOBUFS)
+        take(flow, proxy->read_buffer, proxy->received);
+    else
+        take(flow, buffer->base, length);
+}
+
 void flow_read_now(struct flow *flow)
 {
-    struct side *side = flow->from;
     char *bytes = flow->link->proxy->read_buffer;
-    const uv_buf_t buffer = uv_buf_init(bytes, READ_MAX);
-    uv_os_fd_t descriptor;
-    if (!flow->is_reading || side->tls || side->carried ||
-        uv_fileno(&side->socket.handle, &descriptor))
-        return;
-    const ssize_t length = recv(descriptor, bytes, READ_MAX, MSG_DONTWAIT);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return; /* the loop will tell */
-    on_read(&side->socket.stream, length > 0 ? length : length == 0 ? UV_EOF : -errno, &buffer);
+    if (flow->is_reading && !flow->from->tls && !flow->from->carried)
+        take(flow, bytes, side_receive(flow->from, bytes, READ_MAX));
 }
 
 /* Reads as long as there is room. */

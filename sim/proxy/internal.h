@@ -81,6 +81,7 @@ struct pending_request {
     bool is_queued;   /* waits for its reply */
     bool is_answered; /* by the owner: the bytes wait for their turn */
     bool is_ghost;    /* a copy: its reply is for nobody */
+    bool is_unseen;   /* replies_left requests that passed unseen, one behind the other */
     char *answer;
     size_t answer_length;
     char name[PROXY_NAME_MAX]; /* from here on nothing is zeroed, nor looked at by all */
@@ -157,7 +158,7 @@ struct proxy {
     struct proxy_link *links;
     uint64_t links_opened;
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
-    uint64_t reads;
+    uint64_t reads, requests, replies;
     int64_t links_count, links_max;
     bool was_full;
     uint64_t noticed[NOTICE_COUNT];
@@ -165,6 +166,7 @@ struct proxy {
     bool is_closing;
     void (*done)(void *context);
     void *done_context;
+    ssize_t received; /* into read_buffer, on its way to who reads it */
     char read_buffer[READ_MAX];
 };
 
@@ -181,6 +183,10 @@ void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const
 void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data);
 void side_connected(struct side *side);
 void side_give(struct side *side); /* to a carrier, if there are any */
+/* What is there now, and what is taken now, of a socket that we hold. Below 0: an error of libuv's,
+ * UV_EAGAIN where it must wait. */
+ssize_t side_receive(struct side *side, char *bytes, size_t room);
+ssize_t side_send(struct side *side, const char *bytes, size_t length);
 /* As libuv's, wherever the socket is. */
 int side_read_start(struct side *side, uv_alloc_cb allocate, uv_read_cb came);
 void side_read_stop(struct side *side);
@@ -218,9 +224,6 @@ void flow_turn_raw(struct flow *flow, const char *why);
 void flow_push(struct flow *flow); /* the sink can take bytes again: writes the backlog */
 /* What has come is in the session of TLS: goes on as what was read does. */
 void flow_take_tls(struct flow *flow);
-/* close_notify, if the peer is spoken to with TLS and it can be written at once: waits for nobody.
- */
-void flow_say_end(struct flow *flow);
 /* The sink's last byte has been written, and FIN follows. false: not yet (TLS says close_notify
  * first, and link_flushed() is called when that is written). */
 bool flow_shut(struct flow *flow);
@@ -229,6 +232,9 @@ void flow_source_ended(struct flow *flow, enum flow_ending ending);
 void flow_free(struct flow *flow);
 
 /* request.c */
+/* A whole request that nobody looks at: it is remembered, and goes on. False: it must be decided.
+ */
+bool request_passes_unseen(struct flow *flow, const char *bytes, size_t length);
 enum frame request_decide(struct flow *flow, const char *bytes, size_t length);
 int request_ended(struct flow *flow); /* returns how many copies of the frame go on behind it */
 /* The first that waits has all its replies: frees it. */
@@ -239,6 +245,9 @@ void requests_free_all(struct proxy_link *link);
 void requests_free_spare(struct proxy *proxy);
 
 /* reply.c */
+/* The whole reply of a request that passed unseen, and others of them wait behind it: it goes on.
+ * False: it must be decided. */
+bool reply_passes_unseen(struct flow *flow);
 enum frame reply_decide(struct flow *flow, const char *bytes, size_t length);
 void reply_dropped(
     struct flow *flow); /* the reply in hand goes nowhere: what goes instead of it? */

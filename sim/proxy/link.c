@@ -59,6 +59,23 @@ void link_flushed(struct flow *flow)
         side_close(side, LEAVE_NOW);
 }
 
+/* close_notify, if the peer is spoken to with TLS and it can be written at once: waits for nobody.
+ * What was not written is lost, and then the end must look so. */
+static void say_end(struct flow *flow)
+{
+    struct side *side = flow->to;
+    char notice[512];
+    if (!side->tls || !side->is_connected || flow->is_mute || flow->is_shut || flow->is_writing ||
+        flow->link->is_silent || block_length(&flow->backlog))
+        return;
+    flow->is_shut = true;
+    tls_session_end(side->tls);
+    const size_t length = tls_session_take(side->tls, notice, sizeof notice);
+    uv_buf_t buffer = uv_buf_init(notice, (unsigned)length);
+    if (length)
+        (void)uv_try_write(&side->socket.stream, &buffer, 1);
+}
+
 static void leave(struct side *side, struct flow *sink, enum leave how)
 {
     block_free(&sink->held);
@@ -69,7 +86,7 @@ static void leave(struct side *side, struct flow *sink, enum leave how)
         link_flushed(sink);
     } else {
         if (how == LEAVE_NOW && sink->link->proxy->is_closing)
-            flow_say_end(sink);
+            say_end(sink);
         side_close(side, how);
     }
 }

@@ -76,11 +76,9 @@ static bool find_words(const struct resp *resp, const char *bytes, size_t length
     return words->count > 0;
 }
 
-static void read_name(const struct words *words, char *name)
+static void read_name(const char *text, size_t length, char *name)
 {
-    const char *text = "";
-    size_t length = 0, i = 0;
-    word_at(words, 0, &text, &length);
+    size_t i = 0;
     for (; i < length && i < PROXY_NAME_MAX - 1; i++) {
         const char byte = text[i];
         const bool is_small = byte >= 'a' && byte <= 'z';
@@ -89,13 +87,18 @@ static void read_name(const struct words *words, char *name)
     name[i] = 0;
 }
 
+void pairing_read_name(const struct resp *resp, const char *bytes, char *name)
+{
+    read_name(bytes + resp->spans[0].offset, (size_t)resp->spans[0].length, name);
+}
+
 /* Which bit of 64 a name has by its first two letters: what the table has is seen at a glance. */
 static unsigned bit_of(char first, char second)
 {
-    return ((unsigned char)first * 5u + (unsigned char)second) % 64;
+    return ((unsigned char)first * 37u + (unsigned char)second) % 64;
 }
 
-static bool may_be_known(const char *name)
+static bool may_be_known(char first, char second)
 {
 #define BIT(name)                                                                                  \
     (sizeof(name) > 2 ? UINT64_C(1) << bit_of((name)[0], (name)[sizeof(name) > 2]) : 0)
@@ -107,12 +110,12 @@ static bool may_be_known(const char *name)
 #undef KIND_MORE
 #undef BIT
         ;
-    return name[0] && known >> bit_of(name[0], name[1]) & 1;
+    return known >> bit_of(first, second) & 1;
 }
 
 static void find_kind(const char *name, struct pairing_command *command)
 {
-    if (!may_be_known(name))
+    if (!name[0] || !may_be_known(name[0], name[1]))
         return;
     for (int i = 0; i < KINDS_COUNT; i++)
         if (kinds[i].name[0] == name[0] && kinds[i].name[1] == name[1] &&
@@ -159,7 +162,10 @@ bool pairing_read(const struct resp *resp, const char *bytes, size_t length,
     request->key = request->client_name = request->script = NULL;
     request->key_length = request->client_name_length = request->script_length = 0;
     *command = (struct pairing_command){.arguments = words.count - 1};
-    read_name(&words, request->name);
+    const char *name = "";
+    size_t name_length = 0;
+    word_at(&words, 0, &name, &name_length);
+    read_name(name, name_length, request->name);
     find_kind(request->name, command);
     int key = 1;
     switch (command->kind) {
@@ -184,6 +190,29 @@ bool pairing_read(const struct resp *resp, const char *bytes, size_t length,
     }
     word_at(&words, key, &request->key, &request->key_length);
     return true;
+}
+
+/* By its first two letters alone: no name in the table begins so. */
+static bool is_unknown(const char *bytes, const struct resp_span *name)
+{
+    enum { TO_UPPER = ~('a' - 'A') };
+    const char *text = bytes + name->offset;
+    return name->length < 2 ||
+           !may_be_known((char)(text[0] & TO_UPPER), (char)(text[1] & TO_UPPER));
+}
+
+bool pairing_is_plain(const struct pairing *pairing, const struct resp *resp, const char *bytes)
+{
+    if (resp->type != '*' || !resp->spans_count || pairing->in_transaction || pairing->is_off ||
+        pairing->skips_next)
+        return false;
+    if (is_unknown(bytes, &resp->spans[0]))
+        return true;
+    char name[PROXY_NAME_MAX];
+    struct pairing_command command = {0};
+    pairing_read_name(resp, bytes, name);
+    find_kind(name, &command);
+    return command.kind == KIND_PLAIN;
 }
 
 /* Runs at once although a transaction is open. */

@@ -59,6 +59,17 @@ void pairing_init(struct pairing *pairing);
 bool pairing_read(const struct resp *resp, const char *bytes, size_t length,
                   struct pairing_request *request);
 
+/* Is it a whole request, an array, with one reply and no effect on others' replies? Few
+ * instructions for most that are. */
+bool pairing_is_plain(const struct pairing *pairing, const struct resp *resp, const char *bytes);
+/* The name of such a request, as pairing_read() has it: PROXY_NAME_MAX bytes at most. */
+void pairing_read_name(const struct resp *resp, const char *bytes, char *name);
+/* A whole reply that can be no push, whatever the client has subscribed to. */
+static inline bool pairing_is_reply(const struct resp *resp)
+{
+    return resp->type != '>' && resp->type != '*';
+}
+
 /* How many replies the request will have when it goes on now: 0, 1, more, or REPLIES_BY_COUNT. */
 int64_t pairing_expects(const struct pairing *pairing, const struct pairing_command *command);
 

@@ -164,7 +164,9 @@ struct proxy_traffic proxy_traffic(const struct proxy *proxy)
     return (struct proxy_traffic){.links = proxy->links_opened,
                                   .ended = proxy->links_ended,
                                   .read = proxy->bytes_read,
-                                  .written = proxy->bytes_written};
+                                  .written = proxy->bytes_written,
+                                  .requests = proxy->requests,
+                                  .replies = proxy->replies};
 }
 
 int64_t proxy_links_count(const struct proxy *proxy)

@@ -75,6 +75,9 @@ struct proxy_hooks {
     void (*dialled)(void *context, void *link_owner, int own_port);
     /* A whole request has come, or as much of it as will be looked at. */
     enum proxy_decision (*request)(void *context, void *link_owner, struct proxy_request *request);
+    /* May this one (whole, outside MULTI, with one reply) pass without request() and reply()? Asked
+     * in front of request(). NULL: none may, unless there is no request() either. */
+    bool (*passes_unseen)(void *context, void *link_owner, const struct proxy_request *request);
     /* Its whole reply has come; bytes are borrowed (the first capped part of a large one). Once a
      * reply: SUBSCRIBE a b has two. */
     enum proxy_decision (*reply)(void *context, void *link_owner, struct proxy_request *request,
@@ -121,6 +124,7 @@ struct proxy_traffic {
     uint64_t ended;   /* goes up when a client is told of an end, of one direction or of both */
     uint64_t read;    /* bytes from clients */
     uint64_t written; /* bytes to clients that the kernel took */
+    uint64_t requests, replies; /* seen by a hook or not */
 };
 struct proxy_traffic proxy_traffic(const struct proxy *proxy);
 /* Goes up with each read from a client or a server: while it stands, no more than one was worked

@@ -34,7 +34,8 @@ static enum proxy_decision ask(struct pending_request *request, const char *byte
 {
     struct proxy_link *link = request->shown.link;
     struct proxy_hooks *hooks = &link->proxy->hooks;
-    if (!hooks->reply)
+    link->proxy->replies++;
+    if (!hooks->reply || request->is_unseen)
         return PROXY_PASS;
     request->in_hook = HOOK_REPLY;
     enum proxy_decision decision =
@@ -54,6 +55,17 @@ static enum frame unasked(struct flow *flow)
     flow->is_whole = false;
     flow_turn_raw(flow, flow->link->to_server.is_raw ? NULL : "a reply that no request asked for");
     return flow->link->is_over ? FRAME_HELD : FRAME_OPEN;
+}
+
+bool reply_passes_unseen(struct flow *flow)
+{
+    struct pending_request *request = flow->link->first;
+    if (!request || !request->is_unseen || request->replies_left < 2 ||
+        !pairing_is_reply(&flow->framer))
+        return false;
+    flow->link->proxy->replies++;
+    request->replies_left--;
+    return true;
 }
 
 enum frame reply_decide(struct flow *flow, const char *bytes, size_t length)

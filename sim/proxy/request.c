@@ -125,6 +125,63 @@ static void divert(struct pending_request *request)
     flow_run(&link->to_client);
 }
 
+/* --- unseen --- */
+
+static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length)
+{
+    const struct proxy_link *link = flow->link;
+    const struct proxy_hooks *hooks = &link->proxy->hooks;
+    const struct resp *framer = &flow->framer;
+    const struct resp_span *key = &framer->spans[1];
+    char name[PROXY_NAME_MAX];
+    pairing_read_name(framer, bytes, name);
+    struct proxy_request shown = {
+        .link = flow->link,
+        .number = link->requests_count + 1,
+        .name = name,
+        .expects_reply = true,
+        .bytes = bytes,
+        .length = length,
+    };
+    if (framer->spans_count > 1) {
+        shown.first_key = bytes + key->offset;
+        shown.first_key_length = key->length < PROXY_KEY_MAX ? (size_t)key->length : PROXY_KEY_MAX;
+    }
+    if (framer->spans_count == framer->count) {
+        shown.words = framer->spans;
+        shown.words_count = framer->spans_count;
+    }
+    return hooks->passes_unseen(hooks->context, link->owner, &shown);
+}
+
+/* Those that pass one behind the other are remembered as one, with as many replies. */
+static void append_unseen(struct proxy_link *link)
+{
+    if (link->last && link->last->is_unseen) {
+        link->last->replies_left++;
+        return;
+    }
+    struct pending_request *request = request_new(link);
+    request->is_unseen = true;
+    request->replies_left = 1;
+    request->name[0] = 0;
+    append(request);
+}
+
+bool request_passes_unseen(struct flow *flow, const char *bytes, size_t length)
+{
+    struct proxy_link *link = flow->link;
+    const struct proxy_hooks *hooks = &link->proxy->hooks;
+    if ((hooks->request && !hooks->passes_unseen) ||
+        !pairing_is_plain(&link->pairing, &flow->framer, bytes) ||
+        (hooks->request && !is_let_unseen(flow, bytes, length)))
+        return false;
+    link->requests_count++;
+    link->proxy->requests++;
+    append_unseen(link);
+    return true;
+}
+
 static struct pending_request *read_request(struct flow *flow, const struct pairing_request *read)
 {
     struct proxy_link *link = flow->link;
@@ -158,6 +215,7 @@ static enum proxy_decision ask(struct pending_request *request, const char *byte
 {
     struct proxy_link *link = request->shown.link;
     struct proxy_hooks *hooks = &link->proxy->hooks;
+    link->proxy->requests++;
     if (!hooks->request)
         return PROXY_PASS;
     request->shown.bytes = bytes;

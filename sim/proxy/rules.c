@@ -337,6 +337,11 @@ enum proxy_decision rules_reply_among(struct rules_link *link, struct proxy_requ
     return ask_rules(link, request, bytes, length, is_struck);
 }
 
+bool rules_may_meet(const struct rules_link *link, const struct proxy_request *request)
+{
+    return rules_index_may_meet(link->rules->index, request);
+}
+
 enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request)
 {
     bool is_struck = false;

@@ -93,6 +93,9 @@ enum proxy_decision rules_request_among(struct rules_link *link, struct proxy_re
 enum proxy_decision rules_reply_among(struct rules_link *link, struct proxy_request *request,
                                       const char *bytes, size_t length, bool *is_struck);
 
+/* False: no rule is about such a request or its reply, as its name and key tell. */
+bool rules_may_meet(const struct rules_link *link, const struct proxy_request *request);
+
 /* For the proxy's hooks of the same names. */
 enum proxy_decision rules_request(struct rules_link *link, struct proxy_request *request);
 enum proxy_decision rules_reply(struct rules_link *link, struct proxy_request *request,

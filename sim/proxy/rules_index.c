@@ -10,8 +10,11 @@
 enum { POINTS = 2 }; /* before; after and done */
 
 struct indexed_command {
-    char name[PROXY_NAME_MAX]; /* "": a free row */
+    char name[PROXY_NAME_MAX];
+    size_t length; /* 0: a free row */
     struct rules_set rules[POINTS];
+    struct rules_set at_any;
+    bool has_any;
 };
 
 struct rules_index {
@@ -31,7 +34,7 @@ static struct indexed_command *row_of(const struct rules_index *index, const cha
         hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
     for (size_t at = (size_t)(hash ^ hash >> 32) & index->mask;; at = (at + 1) & index->mask) {
         struct indexed_command *row = &index->rows[at];
-        if (!row->name[0] || (!strncmp(row->name, name, length) && !row->name[length]))
+        if (!row->length || (row->length == length && !memcmp(row->name, name, length)))
             return row;
     }
 }
@@ -48,6 +51,7 @@ static struct indexed_command *next_row(const struct rules_index *index, const c
             continue;
         struct indexed_command *row = row_of(index, name, length);
         memcpy(row->name, name, length);
+        row->length = length;
         return row;
     }
     return NULL;
@@ -84,6 +88,15 @@ static void add(struct rules_index *index, const struct rule *rule, int place)
         rules_set_add(&row->rules[point], place);
 }
 
+static void complete(const struct rules_index *index, struct indexed_command *row)
+{
+    for (int point = 0; point < POINTS; point++) {
+        rules_set_join(&row->rules[point], &index->others[point]);
+        rules_set_join(&row->at_any, &row->rules[point]);
+    }
+    row->has_any = !rules_set_is_empty(&row->at_any);
+}
+
 struct rules_index *rules_index_new(const struct rules *rules)
 {
     struct rules_index *index = memory_new(1, sizeof *index);
@@ -91,8 +104,7 @@ struct rules_index *rules_index_new(const struct rules *rules)
     for (int i = 0; i < rules->count; i++)
         add(index, &rules->rules[i], i);
     for (size_t i = 0; i <= index->mask; i++)
-        for (int point = 0; point < POINTS; point++)
-            rules_set_join(&index->rows[i].rules[point], &index->others[point]);
+        complete(index, &index->rows[i]);
     index->keys = rules_keys_new(rules);
     return index;
 }
@@ -118,6 +130,16 @@ bool rules_index_find(const struct rules_index *index, const struct proxy_reques
            rules_set_meet(
                named, rules_keys_find(index->keys, request->first_key, request->first_key_length),
                found);
+}
+
+bool rules_index_may_meet(const struct rules_index *index, const struct proxy_request *request)
+{
+    struct rules_set found;
+    const struct indexed_command *row = row_of(index, request->name, strlen(request->name));
+    return row->has_any &&
+           rules_set_meet(
+               &row->at_any,
+               rules_keys_find(index->keys, request->first_key, request->first_key_length), &found);
 }
 
 const struct rules_set *rules_index_scripts(const struct rules_index *index)

@@ -17,6 +17,9 @@ void rules_index_free(struct rules_index *index); /* NULL does nothing */
 bool rules_index_find(const struct rules_index *index, const struct proxy_request *request,
                       bool is_reply, struct rules_set *found);
 
+/* Are there any, of either kind? */
+bool rules_index_may_meet(const struct rules_index *index, const struct proxy_request *request);
+
 /* Those with script=. */
 const struct rules_set *rules_index_scripts(const struct rules_index *index);
 

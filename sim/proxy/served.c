@@ -58,11 +58,23 @@ static void follow_rules(struct owned *owned)
     owned->rules = rules_link_new(rules, owned->link);
 }
 
+static bool on_passes_unseen(void *context, void *owner, const struct proxy_request *request)
+{
+    const struct served_listener *served = context;
+    const struct standalone_observer *observer = observer_of(served);
+    struct owned *owned = owner;
+    if (served->all->log)
+        return false;
+    follow_rules(owned);
+    if (owned->rules && rules_may_meet(owned->rules, request))
+        return false;
+    return !observer || observer->passes_unseen(observer->context, owned->observed, request);
+}
+
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
 {
     struct served_listener *served = context;
     struct owned *owned = owner;
-    served->requests++;
     follow_rules(owned);
     if (log_of(served))
         log_request(served->all->log, request);
@@ -113,7 +125,6 @@ static enum proxy_decision on_reply(void *context, void *owner, struct proxy_req
 {
     struct served_listener *served = context;
     struct owned *owned = owner;
-    served->replies++;
     if (log_of(served))
         log_reply(served->all->log, request, bytes, length);
     const enum proxy_decision decision =
@@ -212,6 +223,7 @@ enum fail served_new(struct served_listener **made, struct serving_listeners *al
         .opened = on_opened,
         .dialled = on_dialled,
         .request = looks ? on_request : NULL,
+        .passes_unseen = looks ? on_passes_unseen : NULL,
         .reply = looks ? on_reply : NULL,
         .closed = on_closed,
         .notice = on_notice,

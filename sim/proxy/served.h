@@ -27,7 +27,7 @@ struct served_listener {
     char *listen_text, *upstream_text;
     struct proxy *proxy;
     struct rules *rules; /* NULL: none */
-    uint64_t requests, replies, faults;
+    uint64_t faults;
     uint64_t number; /* of a reload: was it in what was read? */
 };
 

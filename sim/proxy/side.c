@@ -22,6 +22,33 @@ void side_connected(struct side *side)
         (void)uv_tcp_nodelay(&side->socket.tcp, 1);
 }
 
+/* --- bytes, at once --- */
+
+/* recv() and send() instead of libuv's read() and write(): of a socket they cost less. */
+static ssize_t count_or_error(ssize_t count)
+{
+    if (count >= 0)
+        return count;
+    return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? UV_EAGAIN : -errno;
+}
+
+ssize_t side_receive(struct side *side, char *bytes, size_t room)
+{
+    uv_os_fd_t fd;
+    const int error = uv_fileno(&side->socket.handle, &fd);
+    if (error)
+        return error;
+    const ssize_t length = recv(fd, bytes, room, MSG_DONTWAIT);
+    return length == 0 ? UV_EOF : count_or_error(length);
+}
+
+ssize_t side_send(struct side *side, const char *bytes, size_t length)
+{
+    uv_os_fd_t fd;
+    const int error = uv_fileno(&side->socket.handle, &fd);
+    return error ? error : count_or_error(send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
 /* --- a socket that a carrier holds --- */
 
 static struct proxy_link *link_of(const struct side *side)

@@ -42,7 +42,7 @@ void status_words(const struct served_listener *served, char *words, size_t size
     if (served->rules || served->all->log)
         snprintf(looked_at, sizeof looked_at,
                  "; %" PRIu64 " requests, %" PRIu64 " replies, %" PRIu64 " faults",
-                 served->requests, served->replies, served->faults);
+                 traffic.requests, traffic.replies, served->faults);
     snprintf(words, size,
              "%s%s%" PRIu64 " connections so far, %" PRId64 " open; %" PRIu64
              " bytes from clients, %" PRIu64 " to them%s",
@@ -91,8 +91,8 @@ static json_t *listener_told(const struct served_listener *served)
     put(told, "bytes_from_clients", traffic.read);
     put(told, "bytes_to_clients", traffic.written);
     if (served->rules || served->all->log || served->all->options->observer) {
-        put(told, "requests", served->requests);
-        put(told, "replies", served->replies);
+        put(told, "requests", traffic.requests);
+        put(told, "replies", traffic.replies);
         put(told, "faults", served->faults);
     }
     json_object_set_new(told, "rules", rules_told(served->rules));

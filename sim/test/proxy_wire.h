@@ -43,6 +43,7 @@ struct hearer {
     const char *answer;         /* in the request hook, instead of a decision */
     enum proxy_cut cut_in_hook; /* with cuts_in_hook */
     bool cuts_in_hook;
+    bool lets_pass_unseen; /* those whose key begins with u */
 };
 
 struct proxy_wire {
@@ -85,6 +86,16 @@ static inline enum proxy_decision wire_request(void *context, void *owner,
     if (hears->cuts_in_hook)
         proxy_link_cut(request->link, hears->cut_in_hook);
     return hears->requests[n];
+}
+
+static inline bool wire_passes_unseen(void *context, void *owner,
+                                      const struct proxy_request *request)
+{
+    const struct hearer *hears = context;
+    assert_ptr_equal(owner, hears);
+    assert_true(request->expects_reply && !request->in_transaction && request->name[0]);
+    return hears->lets_pass_unseen && request->first_key && request->first_key_length &&
+           request->first_key[0] == 'u';
 }
 
 static inline enum proxy_decision wire_reply(void *context, void *owner,
@@ -273,6 +284,7 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
     assert_int_equal(uv_loop_init(&wire->loop), 0);
     const struct proxy_hooks hooks = {.opened = wire_opened,
                                       .request = wire_request,
+                                      .passes_unseen = wire_passes_unseen,
                                       .reply = wire_reply,
                                       .closed = wire_link_closed,
                                       .notice = wire_notice,

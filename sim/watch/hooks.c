@@ -172,6 +172,12 @@ static bool is_nothing(const struct watched_run *watching, const struct proxy_re
     return true;
 }
 
+static bool on_passes_unseen(void *context, void *owner, const struct proxy_request *request)
+{
+    const struct watched_link *link = owner;
+    return link->is_lost || is_nothing(context, request);
+}
+
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
 {
     struct watched_run *watching = context;
@@ -305,6 +311,7 @@ void watched_hooks(struct watched_run *watching, struct proxy_hooks *hooks)
 {
     *hooks = (struct proxy_hooks){.opened = on_opened,
                                   .dialled = on_dialled,
+                                  .passes_unseen = on_passes_unseen,
                                   .request = on_request,
                                   .reply = on_reply,
                                   .closed = on_closed,
@@ -316,6 +323,7 @@ void watched_observe(struct watched_run *watching, struct standalone_observer *o
 {
     observer->opened = on_opened;
     observer->dialled = on_dialled;
+    observer->passes_unseen = on_passes_unseen;
     observer->request = on_request;
     observer->executed = on_executed;
     observer->heard = on_heard;
