@@ -75,6 +75,7 @@ def test_processes_that_hold_connections_end_with_the_run_and_it_with_them(tmp_p
         checked = run("check", tmp_path / "latest" / row["history"], "--json", "-")
         for unknown in (row, checked.json["results"][0]):
             assert unknown["verdict"] == "unknown" and "held connections of the proxy has ended" in unknown["trouble"], unknown
+            assert "killed by signal 9" in unknown["trouble"], unknown
     until(lambda: not set(holders) & set(holders_of(None)), "they end")
 
 

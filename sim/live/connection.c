@@ -311,9 +311,11 @@ void connection_pass(struct connection *connection, const char *bytes, size_t le
 static enum fail no_connection(const redisAsyncContext *async, const struct endpoint *endpoint,
                                struct failure *failure)
 {
-    return failure_set(failure, FAIL_UNAVAILABLE, "a client cannot connect to server %d: %s",
-                       endpoint->number + 1,
-                       async && async->errstr ? async->errstr : "out of memory");
+    const char *why = async && async->errstr ? async->errstr : "out of memory";
+    const bool is_exhausted = strstr(why, strerror(EMFILE)) || strstr(why, strerror(ENFILE));
+    return failure_set(failure, FAIL_UNAVAILABLE, "a client cannot connect to server %d: %s%s",
+                       endpoint->number + 1, why,
+                       is_exhausted ? "; raise the limit of open files (ulimit -n)" : "");
 }
 
 /* Its own end is what the server sees. */

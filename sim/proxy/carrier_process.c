@@ -161,7 +161,7 @@ static void take(struct carrier_process *it, uint32_t id, int fd)
     }
     it->held[id] = held;
     if (fd < 0 || epoll_ctl(it->events, EPOLL_CTL_ADD, fd, &event) != 0)
-        _exit(1); /* there was to be room for it */
+        _exit(CARRIER_NO_ROOM); /* there was to be some */
 }
 
 /* The next socket. false: there is none now (flags MSG_DONTWAIT), or there will be none. */

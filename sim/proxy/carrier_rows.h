@@ -27,7 +27,9 @@ struct carrier_row {
 
 enum { CARRIED_READ_MAX = 16 * 1024 }; /* one read */
 
-/* The whole life of the process: it ends with these channels' other ends. */
+/* The whole life of the process: it ends with these channels' other ends, or with that status: it
+ * may not have one more socket open. */
+enum { CARRIER_NO_ROOM = 3 };
 _Noreturn void carrier_run(int rows, int sockets);
 
 #endif

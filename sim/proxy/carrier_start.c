@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,6 +19,7 @@
 enum {
     DESCRIPTORS_OF_CARRIER = 32, /* its channels, its events, and what it cannot help */
     STREAMS = 3,
+    HOW_MAX = 100,
 };
 
 int64_t carrier_room(void)
@@ -154,14 +156,34 @@ bool carriers_are_empty(const struct carriers *carriers)
     return carriers_used(carriers) == 0;
 }
 
+/* It stays to be waited for; its channels end just before it does. */
+static const char *how_it_ended(const struct carrier *carrier, char words[HOW_MAX])
+{
+    siginfo_t ended = {0};
+    while (waitid(P_PID, (id_t)carrier->pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    if (ended.si_code != CLD_EXITED)
+        (void)snprintf(words, HOW_MAX, "killed by signal %d", ended.si_status);
+    else if (ended.si_status == CARRIER_NO_ROOM)
+        (void)snprintf(words, HOW_MAX,
+                       "it could not take one more socket: raise the limit of open "
+                       "files (ulimit -n)");
+    else if (ended.si_status == FAIL_INTERNAL)
+        (void)snprintf(words, HOW_MAX, "it was out of memory");
+    else
+        (void)snprintf(words, HOW_MAX, "status %d", ended.si_status);
+    return words;
+}
+
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure)
 {
+    char words[HOW_MAX];
     for (int i = 0; i < carriers->count; i++)
         if (carriers->rows[i].has_ended)
             return failure_set(failure, FAIL_UNAVAILABLE,
                                "a process that held connections of the proxy has ended (process "
-                               "%d)",
-                               carriers->rows[i].pid);
+                               "%d: %s)",
+                               carriers->rows[i].pid, how_it_ended(&carriers->rows[i], words));
     return FAIL_NONE;
 }
 
