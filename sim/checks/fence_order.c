@@ -280,11 +280,21 @@ static void accepted_older(struct monitor *monitor, const struct event *event,
     say_write(monitor, event, CAUSE_STALE_WRITE, what);
 }
 
-/* Is it refused because of a larger token, of before a server forgot the counter? */
-static bool is_counted_again(const struct lock_fences *lock, const struct event *event,
-                             int64_t fence)
+/* Is that token of before a server forgot the counter? Where its attempt is too long ago, the
+ * counter tells, which has not come so far since. */
+static bool is_of_before(const struct lock_fences *lock, const struct event *event, int64_t grant,
+                         int64_t fence)
 {
-    return lock->of_before > fence ||
+    return lock->forgot_index != NO_INDEX &&
+           (grant != NO_INDEX ? grant < lock->forgot_index
+                              : fence > lock->counted[event->server].number);
+}
+
+/* Is one of that grant refused because of such a token? */
+static bool is_counted_again(const struct lock_fences *lock, const struct event *event,
+                             int64_t grant, int64_t fence)
+{
+    return (lock->of_before > fence && grant > lock->forgot_index) ||
            (lock->is_counted_anew && lock->accepted[event->server].number > fence);
 }
 
@@ -311,21 +321,20 @@ static void written(struct monitor *monitor, const struct event *event,
         is_forgotten(monitor, &self->locks[event->lock], effect))
         forget(&self->locks[event->lock], event);
     int64_t grant = ledger_owned_index(ledger, event->client, event->attempt);
+    struct lock_fences *lock = &self->locks[event->lock];
+    bool is_older = is_fenced && is_of_before(lock, event, grant, fence);
+    if (is_accepted && is_older && fence > lock->of_before)
+        lock->of_before = fence;
     if (grant == NO_INDEX)
         return;
-    struct lock_fences *lock = &self->locks[event->lock];
     struct minted *newest = &lock->newest;
     bool is_stale = newest->grant > grant && event->from_us >= newest->time_us;
-    /* Whose counter began anew since gives later grants tokens that need not be larger. */
-    bool is_of_before = is_fenced && lock->forgot_index > grant;
     if (is_accepted && is_stale && was_disowned(ledger, event))
-        say_write(monitor, event, is_of_before ? CAUSE_LOST_GRANT : CAUSE_STALE_WRITE,
-                  is_of_before ? "the resource accepted this stale write: a server forgot the "
-                                 "counter of the tokens, which began anew"
-                               : "the resource accepted this stale write");
-    if (is_accepted && is_of_before && fence > lock->of_before)
-        lock->of_before = fence;
-    bool is_reset = is_counted_again(lock, event, fence);
+        say_write(monitor, event, is_older ? CAUSE_LOST_GRANT : CAUSE_STALE_WRITE,
+                  is_older ? "the resource accepted this stale write: a server forgot the "
+                             "counter of the tokens, which began anew"
+                           : "the resource accepted this stale write");
+    bool is_reset = is_counted_again(lock, event, grant, fence);
     if (!is_accepted && newest->grant <= grant)
         say_write(monitor, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
                   is_reset ? "the resource refused the newest holder's write: a server forgot the "

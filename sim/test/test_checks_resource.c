@@ -96,53 +96,6 @@ static void without_a_fence_a_stale_write_is_accepted(void **state)
     story_free(story);
 }
 
-/* The counter began anew, so B's token is the smaller one though it is newer; what has no token is
- * refused by nobody, restart or not. */
-static void what_a_forgotten_counter_lets_in_is_the_deployments(void **state)
-{
-    (void)state;
-    for (int how = 0; how < 4; how++) {
-        const bool is_fenced = how & 1, has_restart = how & 2;
-        struct story *story = story_new(is_fenced ? &minting : &expiring, 1, 300);
-        is_granted(story, A);
-        if (has_restart)
-            strikes(story, "restart-empty", -1, 0, 0);
-        else
-            at(story, 310);
-        is_granted(story, B);
-        writes(story, B, is_fenced ? 1 : 0, is_fenced ? INTEGER(1) : OK);
-        writes(story, A, is_fenced ? 2 : 0, is_fenced ? INTEGER(1) : OK);
-        ends(story);
-        assert_violated(story, PROPERTY_FENCE_ORDER, 1,
-                        is_fenced && has_restart ? CAUSE_LOST_GRANT : CAUSE_STALE_WRITE);
-        story_free(story);
-    }
-}
-
-/* A's write comes first, and B's, which is newer, is refused: A's token is of before a restart; or
- * it is not, and the scheme's doing. */
-static void what_a_forgotten_counter_keeps_out_is_the_deployments(void **state)
-{
-    enum { BEFORE, BETWEEN, NEVER };
-    (void)state;
-    for (int restart = BEFORE; restart <= NEVER; restart++) {
-        struct story *story = story_new(&minting, 1, 300);
-        if (restart == BEFORE)
-            strikes(story, "restart-empty", -1, 0, 0);
-        is_granted(story, A);
-        at(story, 310);
-        if (restart == BETWEEN)
-            strikes(story, "restart-empty", -1, 0, 0);
-        is_granted(story, B);
-        writes(story, A, 2, INTEGER(1));
-        writes(story, B, 1, INTEGER(0));
-        ends(story);
-        assert_violated(story, PROPERTY_FENCE_ORDER, 1,
-                        restart == BETWEEN ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER);
-        story_free(story);
-    }
-}
-
 /* A replica brings his lock back, and he has it once more: his write is none of a lock that is
  * over.
  */
@@ -474,8 +427,6 @@ int main(void)
         cmocka_unit_test(a_token_is_compared_with_the_highest_of_long_ago),
         cmocka_unit_test(tokens_that_grow_with_grants_are_silent_though_replies_cross),
         cmocka_unit_test(without_a_fence_a_stale_write_is_accepted),
-        cmocka_unit_test(what_a_forgotten_counter_lets_in_is_the_deployments),
-        cmocka_unit_test(what_a_forgotten_counter_keeps_out_is_the_deployments),
         cmocka_unit_test(who_has_his_lock_again_writes_nothing_stale),
         cmocka_unit_test(a_counter_that_a_restart_forgot_is_the_deployments),
         cmocka_unit_test(a_token_that_is_told_again_is_a_loss_only_where_there_can_be_one),
