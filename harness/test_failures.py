@@ -389,6 +389,23 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
             assert line.endswith((".jsonl", ".schedule", "results.json", "report.md", "junit.xml", "index.html")), line
 
 
+def test_what_was_explored_is_reported_though_its_witnesses_can_not_be_kept(tmp_path):
+    """A report on another disk is whole, and names no file that is not there."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("mounting a small file system needs root")
+    small = tmp_path / "small"
+    small.mkdir()
+    explore = shlex.join([str(PICKLOCK), "explore", "--scheme", "set-nx-ex-del", "--fault", "stall", "--out", str(small), "--json", str(tmp_path / "r.json")])
+    script = f"mount -t tmpfs -o size=8k none {small} && {explore}; status=$?; cd {small}/*-explore && find * -type f -size +0 | sed 's/^/left: /'; exit $status"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == 70 and "No space left" in done.stderr and "broken (" in done.stdout, done
+    results = json.loads((tmp_path / "r.json").read_text())
+    named = [found[what] for row in results["results"] for found in row["properties"] for what in ("schedule", "history") if found.get(what)]
+    left = [line.removeprefix("left: ") for line in done.stdout.splitlines() if line.startswith("left: ")]
+    assert set(named) <= set(left) and "unlock-bug" in str(results["results"]), (named, left)
+    assert any("Not every witness was kept: " in note for note in results["notes"]), results["notes"]
+
+
 @pytest.mark.parametrize("words", [["run", ONE], ["test", "/usr/bin/python3 sim/worker/examples/naive_lock.py", ONE]])
 def test_a_full_disk_for_temporary_files(tmp_path, words):
     """Its folder is named, and what to do about it; at whatever file the disk is full."""

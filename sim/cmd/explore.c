@@ -150,6 +150,20 @@ static enum fail sum_up(const struct results *results, struct failure *failure)
     return status;
 }
 
+/* Reports are written whatever became of the witnesses: perhaps to another disk. The failure is the
+ * first one; the other is told, too. */
+static enum fail write_reports(struct output *output, struct results *results, enum fail fail,
+                               struct failure *failure)
+{
+    struct failure also;
+    if (!fail)
+        return output_write(output, results, failure);
+    results_note(results, memory_format("Not every witness was kept: %s.", failure->text));
+    if (output_write(output, results, &also))
+        (void)cmd_failed(&also);
+    return fail;
+}
+
 static enum fail report(const struct cells *cells, struct results *results,
                         const struct explore_args *args, struct failure *failure)
 {
@@ -162,8 +176,7 @@ static enum fail report(const struct cells *cells, struct results *results,
     if (output.folder)
         fail = explore_witness_write(cells, results, program_of(args), replays_of(args),
                                      output.folder, failure);
-    if (!fail)
-        fail = output_write(&output, results, failure);
+    fail = write_reports(&output, results, fail, failure);
     /* What was found is told even where it cannot be kept. */
     if (has_stdout)
         show(cells, results, args, !fail);

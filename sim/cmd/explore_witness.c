@@ -174,6 +174,10 @@ static enum fail write_witness(const struct cell *cell, const struct files *file
     char *path = path_in(files->folder, row->schedule);
     enum fail fail = write_schedule(&run, finding, row->property, files->program, path, failure);
     free(path);
+    if (fail) {
+        free(row->schedule);
+        row->schedule = NULL;
+    }
     if (!fail && !row->error) {
         path = path_in(files->folder, row->history);
         if (!files->before || !worker_replays_link(files->before, &run, finding, path))
