@@ -249,6 +249,8 @@ GUARDS = [
      "client_state->rounds > 0 || (step->has_returned && step->result == RESULT_REFUSED)", "client_state->rounds > 0 && step"),
     ("N4", "../ask/asking_struck.c", "asking_has_struck", "test_asking_ends", "what_only_a_second_fault_shows_is_asked_where_there_may_be_one",
      "asking->has_one_fault && asking->servers == 1", "asking->servers == 1"),
+    ("N5", "../ask/asking_memory.c", "asking_compare_memory", "test_asking_ends", "what_it_remembers_of_a_holder_is_asked",
+     "if (has_heard && compare_whose(", "if (false && compare_whose("),
     ("M1", CLASSES, "put_learned", "test_asking_classes", "a_model_is_learned_on_each_way",
      "{row, (uint32_t)", "{row * 0, (uint32_t)"),
     ("M2", AUDIT, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
