@@ -423,6 +423,12 @@ def test_a_full_disk_for_temporary_files(tmp_path, words):
         assert f"{small}/picklock-servers-" in line and "set TMPDIR to a folder on another one" in line, line
 
 
+@pytest.mark.parametrize("kilobytes, status", [(64, 69), (511, 69), (512, 0)])
+def test_a_stack_that_is_too_small_is_refused(kilobytes, status):
+    ran = run("list", "schemes", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (kilobytes * 1024, kilobytes * 1024)))
+    assert ran.status == status and ("ulimit -s 512" in ran.err) == (status == 69), ran
+
+
 def bounded(kilobytes, *words):
     """With a limit on the size of each file that it writes."""
     size = kilobytes * 1024

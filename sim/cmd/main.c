@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 const struct cmd_row cmd_rows[] = {
@@ -240,9 +241,25 @@ static int end(int status)
     return FAIL_INTERNAL;
 }
 
+enum { STACK_KB = 512 }; /* no command needs half of it */
+
+/* Who runs out of it dies of a signal, without a word. */
+static enum fail check_stack(struct failure *failure)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_KB * 1024)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNAVAILABLE,
+                       "a stack of %llu kB is too small: raise the limit (ulimit -s %d)",
+                       (unsigned long long)limit.rlim_cur / 1024, STACK_KB);
+}
+
 int main(int argc, char **argv)
 {
+    struct failure failure;
     hold_streams();
+    if (check_stack(&failure))
+        return cmd_failed(&failure);
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is told like a full disk */
     if (!foreign_code_watch())
         return FAIL_INTERNAL;
