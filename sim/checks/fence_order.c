@@ -290,11 +290,12 @@ static bool is_of_before(const struct lock_fences *lock, const struct event *eve
                               : fence > lock->counted[event->server].number);
 }
 
-/* Is one of that grant refused because of such a token? */
+/* Is it refused because of such a token? Where both are of before, a server may have forgotten the
+ * counter between them, too; tokens out of order are told as such when they are granted. */
 static bool is_counted_again(const struct lock_fences *lock, const struct event *event,
-                             int64_t grant, int64_t fence)
+                             int64_t fence)
 {
-    return (lock->of_before > fence && grant > lock->forgot_index) ||
+    return lock->of_before > fence ||
            (lock->is_counted_anew && lock->accepted[event->server].number > fence);
 }
 
@@ -334,7 +335,7 @@ static void written(struct monitor *monitor, const struct event *event,
                   is_older ? "the resource accepted this stale write: a server forgot the "
                              "counter of the tokens, which began anew"
                            : "the resource accepted this stale write");
-    bool is_reset = is_counted_again(lock, event, grant, fence);
+    bool is_reset = is_counted_again(lock, event, fence);
     if (!is_accepted && newest->grant <= grant)
         say_write(monitor, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
                   is_reset ? "the resource refused the newest holder's write: a server forgot the "
