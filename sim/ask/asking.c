@@ -345,6 +345,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .draws_tokens = asking->worker.token_word > 0,
                                    .is_even_handed = asking->is_even_handed,
                                    .kept = asking->kept,
+                                   .replayed = asking->replayed,
                                    .classes = asking->classes.keys.count,
                                    .joined = asking->classes.joined,
                                    .walks = asking->classes.walks,

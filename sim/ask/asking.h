@@ -13,6 +13,7 @@
 #define PICKLOCK_ASK_ASKING_H
 
 #include "explore/model/subject.h"
+#include "explore/result/confirm.h"
 #include "schemes/scheme.h"
 #include "worker/worker_world.h"
 
@@ -42,6 +43,12 @@ struct asking_options {
     const char *forgets; /* with keeps: why those of an earlier run are not taken; NULL: they are */
 };
 
+/* Walks through searches, with all workers: they did as they had answered; or otherwise; or the
+ * world did not follow to the end. */
+struct asking_replayed {
+    uint64_t same, other, lost;
+};
+
 struct asking_figures {
     uint64_t executions; /* runs of the worker, from `reset` */
     uint64_t histories;  /* answers of it */
@@ -66,6 +73,7 @@ struct asking_figures {
     uint64_t walks;   /* in which the learned model did what the worker did */
     uint64_t apart;   /* and that are not */
     uint64_t kept;    /* answers of both that an earlier run has kept */
+    struct asking_replayed replayed;
 };
 
 /* Starts worker and server, learns what a token is, and that each attempt of each client has its
@@ -135,6 +143,13 @@ void asking_audit_ahead(struct asking *asking, int percent, int64_t until_us);
  * early behind until_us (of monotonic_us(); 0: never), or when somebody says stop; false: it did.
  */
 bool asking_audit(struct asking *asking, int percent, int64_t until_us);
+
+/* Draws so many walks through that search, which is over, always the same ones, and replays each
+ * with all workers in a world of theirs (run: as of confirm_run()): do they what they answered?
+ * FAIL_UNKNOWN: one does otherwise, and what; or it could not be asked. */
+enum fail asking_replay_walks(struct asking *asking, const struct explore_options *options,
+                              const struct run *run, const struct confirm_world *world, int walks,
+                              struct failure *failure);
 
 /* Behind an audit that found nothing: keeps the answers for the next run, where they are kept. */
 void asking_keep(struct asking *asking);

@@ -105,13 +105,14 @@ struct asking {
     struct classes classes;
     struct history_ends ends;
     struct cache cache;
-    struct worker_program kept_of; /* what the kept answers say of the worker */
-    bool kept_had_idle_reads;      /* worker.has_idle_reads of theirs */
-    bool rounds_waits;             /* asking_rounds_waits() of the search */
-    char untried_delay[300];       /* asking_untried_delay() of the search; "" */
-    struct late late;              /* of the search */
-    uint64_t generation;           /* runs that have kept these answers */
-    uint64_t kept;                 /* answers that were */
+    struct worker_program kept_of;   /* what the kept answers say of the worker */
+    bool kept_had_idle_reads;        /* worker.has_idle_reads of theirs */
+    bool rounds_waits;               /* asking_rounds_waits() of the search */
+    char untried_delay[300];         /* asking_untried_delay() of the search; "" */
+    struct late late;                /* of the search */
+    uint64_t generation;             /* runs that have kept these answers */
+    uint64_t kept;                   /* answers that were */
+    struct asking_replayed replayed; /* by asking_replay_walks() */
 };
 
 /* The functions of the subject (explore/model/subject.h); those of its server. */

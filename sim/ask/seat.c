@@ -360,14 +360,13 @@ void seat_note_token(const struct worker_asker *asker, struct seat *seat,
     seat->commands++;
 }
 
-static enum fail take_command(struct worker_asker *asker, struct seat *seat,
-                              struct wire_message *message, struct sent_command *sent,
-                              uint8_t *draws, struct failure *failure)
+enum fail seat_take_command(struct worker_asker *asker, struct seat *seat,
+                            const struct wire_message *message, struct sent_command *sent,
+                            uint8_t *draws, struct failure *failure)
 {
     unsigned whose;
     const struct wire_words words = wire_words_read(message->bytes, message->length);
     const bool shows_token = asker->token_word && seat->commands == asker->token_command;
-    message->is_offered = true;
     take_token(asker, seat, &words);
     seat->commands++;
     if (seat_take_further_token(asker, seat, message, draws, failure) ||
@@ -418,8 +417,10 @@ static enum fail take_commands(struct worker_asker *asker, struct seat *seat,
             continue;
         struct wire_message *message = seat_waits_for(seat, at);
         told->waits |= (uint8_t)(1u << s);
-        if (!message->is_offered &&
-            take_command(asker, seat, message, &told->sent[s], &told->draws, failure))
+        if (message->is_offered)
+            continue;
+        message->is_offered = true;
+        if (seat_take_command(asker, seat, message, &told->sent[s], &told->draws, failure))
             return failure->code;
     }
     return FAIL_NONE;

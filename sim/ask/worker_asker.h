@@ -217,6 +217,10 @@ const struct spoken_token *seat_token(const struct worker_asker *asker, struct s
  * shows it. */
 void seat_note_token(const struct worker_asker *asker, struct seat *seat,
                      const struct wire_message *message);
+/* A command that it sends: what that is. FAIL_UNKNOWN: it cannot be kept. */
+enum fail seat_take_command(struct worker_asker *asker, struct seat *seat,
+                            const struct wire_message *message, struct sent_command *sent,
+                            uint8_t *draws, struct failure *failure);
 /* The command that shows the attempt's token comes once more, with another one: a further try,
  * whose own that is from there on; *draws: so it was. FAIL_UNKNOWN: another client has drawn it,
  * too. */

@@ -234,9 +234,10 @@ static int most(const struct cells *cells, bool are_clients)
     return found;
 }
 
-/* forgets: why the answers of an earlier run are not taken; NULL: they are. */
-static enum fail decide(struct explore_asking *it, struct cells *cells,
-                        const struct explore_args *args, const char *forgets,
+/* forgets: why the answers of an earlier run are not taken; NULL: they are. *made: the caller's, to
+ * be concluded; NULL: there is nothing to. */
+static enum fail decide(const struct explore_asking *it, struct cells *cells,
+                        const struct explore_args *args, const char *forgets, struct asking **made,
                         struct failure *failure)
 {
     struct asking *asking = NULL;
@@ -254,6 +255,7 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
                                            .depends = args->depends,
                                            .forgets = forgets};
     struct failure why = {0};
+    *made = NULL;
     enum fail fail = asking_new(&asking, &options, &args->program->scheme, &why);
     for (int i = 0; fail == FAIL_UNKNOWN && i < cells->count; i++)
         leave_open(&cells->rows[i], lease_ticks, why.text);
@@ -272,7 +274,15 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     for (int i = 0; i < cells->count && asking_fence_doubt(asking); i++)
         if (!(cells->rows[i].ignored >> PROPERTY_FENCE_ORDER & 1))
             cell_doubt_property(&cells->rows[i], PROPERTY_FENCE_ORDER, asking_fence_doubt(asking));
-    it->has_failed = asking_failure(asking)->code;
+    *made = asking;
+    return fail;
+}
+
+/* What was asked is over. */
+static enum fail conclude(struct explore_asking *it, struct asking *asking,
+                          const struct explore_args *args, enum fail fail, struct failure *failure)
+{
+    it->has_failed |= asking_failure(asking)->code;
     if (!cmd_stop && !fail)
         asking_keep(asking);
     if (args->model && !fail)
@@ -288,17 +298,41 @@ static enum fail decide(struct explore_asking *it, struct cells *cells,
     return fail;
 }
 
-/* The world of its replays is one of real workers. */
-static void finish(const struct explore_asking *asking, struct cell *cell,
+/* A cell in which nothing was found that is the lock's own failure: walks through its search are
+ * replayed. Those with waits that add up have no grid that a worker could follow. */
+enum { WALKS_FIRST = 20, WALKS_EACH = 3 };
+
+static void replay_walks(struct explore_asking *it, struct asking *asking, struct cell *cell,
+                         const struct run *run, const struct confirm_world *world)
+{
+    const struct explore_options *options = &cell->options;
+    bool has_others = false;
+    struct failure why;
+    for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
+        has_others |= options->budget[fault] && fault != FAULT_SLOW_WORK;
+    if (it->adds_waits || cell->doubt || cell_is_violated(cell) || cmd_stop ||
+        explore_is_out_of_time(options))
+        return;
+    if (!asking_replay_walks(asking, options, run, world, has_others ? WALKS_EACH : WALKS_FIRST,
+                             &why))
+        return;
+    it->has_failed = cell->has_strayed = true;
+    cell_doubt_finished(cell, why.text);
+}
+
+/* The world of its replays is one of real workers. asking: NULL: it was not asked. */
+static void finish(struct explore_asking *it, struct asking *asking, struct cell *cell,
                    struct worker_program *program)
 {
     const struct explore_outcome *outcome = own_outcome(cell);
     struct run run = confirm_run(&cell->options, outcome, cell_clients);
     const struct history_head head = walk_head(&run, program);
-    const struct confirm_world world = worker_replays_world(asking->replays, &head);
+    const struct confirm_world world = worker_replays_world(it->replays, &head);
     cell->world = &world;
-    cell->retime = asking->adds_waits ? RETIME_FILL : RETIME_CUT;
+    cell->retime = it->adds_waits ? RETIME_FILL : RETIME_CUT;
     cell_finish(cell);
+    if (asking)
+        replay_walks(it, asking, cell, &run, &world);
     cell->world = NULL;
 }
 
@@ -320,8 +354,9 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
                                    const struct explore_args *args, const char *forgets,
                                    struct failure *failure)
 {
+    struct asking *asked;
     heartbeat_say("starts the worker that is asked");
-    enum fail fail = decide(asking, cells, args, forgets, failure);
+    enum fail fail = decide(asking, cells, args, forgets, &asked, failure);
     for (int i = 0; i < cells->count && !fail; i++) {
         heartbeat_say("%d/%d %s: replays what was found", i + 1, cells->count,
                       cells->rows[i].faults);
@@ -329,9 +364,9 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
             own_outcome(&cells->rows[i])->end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
         }
-        finish(asking, &cells->rows[i], &args->program->program);
+        finish(asking, asked, &cells->rows[i], &args->program->program);
     }
-    return fail;
+    return asked ? conclude(asking, asked, args, fail, failure) : fail;
 }
 
 /* Answers of an earlier run were taken, and do not fit what the worker does now. */
@@ -363,7 +398,8 @@ static enum fail decide_anew(struct explore_asking *asking, struct cells *cells,
  * ends, or how often a worker tries by then. */
 static bool is_to_be_asked_again(const struct cell *cell)
 {
-    return cell->stretched || (cell->rounds_waits && !cell_is_violated(cell));
+    return !cell->has_strayed &&
+           (cell->stretched || (cell->rounds_waits && !cell_is_violated(cell)));
 }
 
 static bool finds_more(const struct cell *again, const struct cell *cell)

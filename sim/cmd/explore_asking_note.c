@@ -40,6 +40,25 @@ static char *classes_words(const struct asking_figures *figures)
     return memory_text("");
 }
 
+/* Walks that were replayed; the caller frees. */
+static char *walks_words(const struct asking_replayed *replayed)
+{
+    const uint64_t all = replayed->same + replayed->other;
+    char *other = replayed->other ? memory_format("%" PRIu64 " as answered, %" PRIu64 " not",
+                                                  replayed->same, replayed->other)
+                                  : memory_text("all as answered");
+    char *lost = replayed->lost ? memory_format("; %" PRIu64 " more were not followed to their end",
+                                                replayed->lost)
+                                : memory_text("");
+    char *words = all || replayed->lost
+                      ? memory_format("; %" PRIu64 " walks were replayed with the workers, %s%s",
+                                      all, other, lost)
+                      : memory_text("");
+    free(other);
+    free(lost);
+    return words;
+}
+
 /* Which reads of the monotonic clock count, where not all of them are the program's; the caller
  * frees. */
 static char *clock_words(const struct asking_figures *figures)
@@ -90,6 +109,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                                       figures->timed_ends)
                       : memory_text("");
     char *classes = classes_words(figures);
+    char *walks = walks_words(&figures->replayed);
     char *clock = clock_words(figures);
     if (figures->executions)
         results_note(
@@ -98,7 +118,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
                 " local histories, %" PRIu64 " questions to the server; %" PRIu64
                 " answers were asked for again, those of the worker in fresh "
-                "processes. Assumed: the worker is deterministic, and all clients are alike "
+                "processes%s. Assumed: the worker is deterministic, and all clients are alike "
                 "(asked for each kind of answer)%s; what it does "
                 "behind an attempt is what a new one does (asked %" PRIu64
                 " times, refusals in a row up to %d)%s; time goes in ticks, %d to a lease, and "
@@ -106,8 +126,8 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "as "
                 "just before a lease ends, is not tried%s%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
-                figures->draws_tokens ? "; no token is drawn twice by chance" : "", figures->ends,
-                figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
+                walks, figures->draws_tokens ? "; no token is drawn twice by chance" : "",
+                figures->ends, figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
                 figures->is_even_handed
                     ? "; it treats its servers alike (asked with them in other places)"
                     : "",
@@ -122,6 +142,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     free(far_key);
     free(timed);
     free(classes);
+    free(walks);
     free(clock);
     if (figures->kept)
         results_note(results,

@@ -1,6 +1,7 @@
 """trailing_worker.py NAME - locks whose timers run on behind an attempt, and what they mind while they do; clients that are not alike: for tests of
 what asking takes for the same. Standard library only."""
 
+import os
 import random
 import sys
 import threading
@@ -102,6 +103,31 @@ class Moody(Trailing):
         if mood == "keeps it longer":
             return self.redis("SET", self.key, self.token, "NX", "PX", 2 * self.ms) == "OK"
         return super().take() or (mood == "looks behind" and self.redis("GET", self.key) == self.token)
+
+
+class Recalling(SetNxPxCad):
+    """It deletes the key first in an attempt behind three that were refused, granted, refused."""
+
+    outcomes = ()
+
+    def take(self):
+        if self.outcomes == (False, True, False):
+            self.redis("DEL", self.key)
+        taken = super().take()
+        self.outcomes = (*self.outcomes[-2:], taken)
+        return taken
+
+
+class Alternating(SetNxPxCad):
+    """Seven tokens by turns."""
+
+    attempts = 0
+
+    def draw(self):
+        if self.attempts == 0:
+            self.tokens = [os.urandom(16).hex() for _ in range(7)]
+        self.token = self.tokens[self.attempts % 7]
+        self.attempts += 1
 
 
 class Twice(SetNxPxCad):

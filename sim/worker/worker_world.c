@@ -435,6 +435,11 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
     return FAIL_NONE;
 }
 
+struct session *world_worker_session(const struct world *world)
+{
+    return workers_of_clients(core_clients(world))->session;
+}
+
 /* --- used again --- */
 
 struct kept_workers {

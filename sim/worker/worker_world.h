@@ -28,6 +28,10 @@ struct worker_program {
 enum fail world_worker_new(struct world **world, struct worker_program *program,
                            const struct run *run, struct failure *failure);
 
+/* What runs in such a world, for whoever looks at more than a world shows: the bytes of commands.
+ */
+struct session *world_worker_session(const struct world *world);
+
 /* Processes and servers that are used by one world after another: each is made with those of the
  * one before it, reset (session.h). */
 struct kept_workers;

@@ -301,3 +301,8 @@ struct world *core_new(const struct run *run, struct backend *backend, struct cl
         core->has_replica[i] = run->has_replica;
     return &core->world;
 }
+
+const struct clients *core_clients(const struct world *world)
+{
+    return ((const struct core *)world)->clients;
+}

@@ -25,4 +25,7 @@ enum { CONNECTION_NONE, CONNECTIONS_MAX = LANE_COUNT * SERVERS_MAX + MESSAGES_MA
  * ops->free. */
 struct world *core_new(const struct run *run, struct backend *backend, struct clients *clients);
 
+/* Its clients; the world's own. */
+const struct clients *core_clients(const struct world *world);
+
 #endif

@@ -357,6 +357,12 @@ static void doubt_undecided(struct cell *cell)
     }
 }
 
+void cell_doubt_finished(struct cell *cell, const char *why)
+{
+    cell_doubt(cell, why);
+    doubt_undecided(cell);
+}
+
 void cell_finish(struct cell *cell)
 {
     /* A world may keep them for those that follow (worker_replays.h). */

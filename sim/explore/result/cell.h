@@ -63,6 +63,7 @@ struct cell {
     bool is_unstruck;   /* is_run; no fault struck in any run */
     char *doubt;        /* of a worker: why nothing can be said of what was not found; NULL */
     unsigned doubted;   /* with it: the properties that it is about, bits; 0: all */
+    bool has_strayed;   /* of a worker: replayed, it did otherwise than it had answered */
     int64_t elapsed_us; /* by options.now_us, 0 without it; the sum of all searches */
     struct cell_search searches[SECTION_COUNT];
 };
@@ -94,6 +95,8 @@ void cell_doubt(struct cell *cell, const char *why);
 /* The same of one property alone. */
 void cell_doubt_property(struct cell *cell, enum property property, const char *why);
 void cell_finish(struct cell *cell);
+/* Of a cell that is finished: what was not found is unknown all the same. */
+void cell_doubt_finished(struct cell *cell, const char *why);
 void cell_close(struct cell *cell);
 
 /* INHERENT: nothing that is anybody's fault, such as an overrun. NOT_FOUND: a sample that was made,
