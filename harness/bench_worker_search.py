@@ -17,7 +17,7 @@ FEW = 20
 ROWS = [("two naive workers in Python", "/usr/bin/python3", 300, "naive_lock.py", 300),
         ("two of redis-py's Lock", "/usr/bin/python3", 300, "redis_py_lock.py", 300),
         ("two naive workers in Node", "node", 150, "naive_lock.js", 300),
-        ("two of npm redlock", "node", 150, "redlock_npm.js", 20)]
+        ("two of npm redlock", "node", 150, "redlock_npm.js", 300)]
 
 
 def used(worker, runs):
