@@ -147,7 +147,7 @@ static void what_could_not_be_found_is_unknown(void **state)
     ends(story);
     assert_verdict(story, PROPERTY_MUTUAL_EXCLUSION, VERDICT_UNKNOWN);
     assert_says(&story->findings[PROPERTY_LEASE_EXCLUSION],
-                "no two clients' requests reached a server");
+                "no two clients' requests for one lock reached a server");
     assert_holds(story, PROPERTY_RELEASE_OWN);
     story_free(story);
 
