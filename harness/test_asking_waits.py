@@ -39,6 +39,13 @@ def test_who_waits_before_its_look_may_look_in_time(picklock, tmp_path):
     assert found["none"] == "safe" and "unlock-bug" in found["slow-work"], out
 
 
+@pytest.mark.parametrize("worker", ["looks-between-long", "waits-on-both-sides"])
+def test_waits_that_each_end_within_another_tick_are_asked_with_finer_ones(picklock, tmp_path, worker):
+    """Together they are less than a lease, so it takes a section that lasts."""
+    found, _, out = asked(picklock, tmp_path, worker, "none,slow-work")
+    assert found["none"] == "safe" and "unlock-bug" in found["slow-work"] and "with a lease of 3 ticks" in out, out
+
+
 def test_a_wait_of_less_than_a_lease_overruns_none(picklock, tmp_path):
     """Nor does a way whose timer is due and does not ring."""
     found, _, out = asked(picklock, tmp_path, "extends-late 1.2", "none")

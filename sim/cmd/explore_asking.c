@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AUDIT_PERCENT = 5, LEASE_TICKS = 2 };
+enum { AUDIT_PERCENT = 5, LEASE_TICKS = 2, FINER = 1 };
 
 /* --- the cells --- */
 
@@ -234,6 +234,11 @@ static int most(const struct cells *cells, bool are_clients)
     return found;
 }
 
+static int lease_ticks_of(const struct explore_args *args)
+{
+    return args->lease_ticks ? (int)args->lease_ticks : LEASE_TICKS;
+}
+
 /* forgets: why the answers of an earlier run are not taken; NULL: they are. *made: the caller's, to
  * be concluded; NULL: there is nothing to. */
 static enum fail decide(const struct explore_asking *it, struct cells *cells,
@@ -241,7 +246,7 @@ static enum fail decide(const struct explore_asking *it, struct cells *cells,
                         struct failure *failure)
 {
     struct asking *asking = NULL;
-    const int lease_ticks = args->lease_ticks ? (int)args->lease_ticks : LEASE_TICKS;
+    const int lease_ticks = lease_ticks_of(args) + it->finer;
     const struct asking_options options = {.program = &args->program->program,
                                            .servers = (int)args->servers,
                                            .clients = most(cells, true),
@@ -396,10 +401,11 @@ static enum fail decide_anew(struct explore_asking *asking, struct cells *cells,
 
 /* What was found hangs on how long a wait is. Or what is not found does: on where in a lease a wait
  * ends, or how often a worker tries by then. */
-static bool is_to_be_asked_again(const struct cell *cell)
+static bool is_to_be_asked_again(const struct cell *cell, int finer)
 {
-    return !cell->has_strayed &&
-           (cell->stretched || (cell->rounds_waits && !cell_is_violated(cell)));
+    if (cell->has_strayed || cell_is_violated(cell))
+        return !cell->has_strayed && cell->stretched && !finer;
+    return cell->stretched || cell->rounds_waits;
 }
 
 static bool finds_more(const struct cell *again, const struct cell *cell)
@@ -411,25 +417,28 @@ static bool finds_more(const struct cell *again, const struct cell *cell)
     return does;
 }
 
-/* It decides the cell: it found something, or the other one is in doubt. What one of them holds and
- * the other does not know is not known. */
-static bool takes_place(const struct cell *again, const struct cell *cell)
+/* It decides the cell: it found something, or the other one is in doubt; a finer grid makes nothing
+ * hold that was in doubt. What one of them holds and the other does not know is not known. */
+static bool takes_place(const struct cell *again, const struct cell *cell, int finer)
 {
     if (cell_is_violated(again) || cell_is_violated(cell))
         return cell_is_violated(again);
-    return cell->doubt ? !again->doubt : again->doubt || finds_more(again, cell);
+    if (cell->doubt)
+        return !again->doubt && !finer;
+    return again->doubt || finds_more(again, cell);
 }
 
-/* Such cells are asked for once more, with waits that are added up. */
+/* Such cells are asked for once more, with waits that are added up; then with a lease of so many
+ * more ticks: several waits of an operation may each end within another one of them. */
 static enum fail decide_with_waits(struct explore_asking *asking, struct cells *cells,
                                    const struct cell *before, const struct explore_args *args,
-                                   struct failure *failure)
+                                   int finer, struct failure *failure)
 {
     struct cells part = {.rows = memory_new((size_t)cells->count + 1, sizeof *part.rows)};
     struct cell **first = memory_new((size_t)cells->count + 1, sizeof *first);
-    struct explore_asking again = {.replays = asking->replays, .adds_waits = true};
+    struct explore_asking again = {.replays = asking->replays, .adds_waits = true, .finer = finer};
     for (int i = 0; i < cells->count; i++)
-        if (is_to_be_asked_again(&cells->rows[i])) {
+        if (is_to_be_asked_again(&cells->rows[i], finer)) {
             first[part.count] = &cells->rows[i];
             part.rows[part.count++] = before[i];
         }
@@ -437,13 +446,16 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
     if (part.count)
         fail = decide_and_replay(&again, &part, args, NULL, failure);
     for (int i = 0; i < part.count; i++) {
-        const bool is_taken = !fail && takes_place(&part.rows[i], first[i]);
+        const bool is_taken = !fail && takes_place(&part.rows[i], first[i], finer);
+        part.rows[i].rounds_waits = first[i]->rounds_waits;
+        part.rows[i].adds_waits = true;
         cell_close(is_taken ? first[i] : &part.rows[i]);
         if (is_taken)
             *first[i] = part.rows[i];
-        asking->cells_again += is_taken;
     }
-    asking->again = again.figures;
+    asking->executions_again += again.figures.executions;
+    if (part.count)
+        asking->finer = finer;
     free(first);
     free(part.rows);
     return fail;
@@ -466,8 +478,11 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
         fail = decide_and_replay(asking, cells, args, NULL, failure);
     if (!fail && !cmd_stop && is_contradicted(asking, cells))
         fail = decide_anew(asking, cells, before, args, failure);
-    if (!fail && !cmd_stop)
-        fail = decide_with_waits(asking, cells, before, args, failure);
+    for (int finer = 0; finer <= FINER && !fail && !cmd_stop; finer++)
+        if (lease_ticks_of(args) + finer <= EXPLORE_LEASE_TICKS_MAX)
+            fail = decide_with_waits(asking, cells, before, args, finer, failure);
+    for (int i = 0; i < cells->count; i++)
+        asking->cells_again += cells->rows[i].adds_waits;
     heartbeat_end();
     free(before);
     return fail;

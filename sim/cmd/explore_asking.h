@@ -10,9 +10,10 @@
 /* What all cells rest on. */
 struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
-    struct asking_figures again;   /* the same with waits that are added up; 0: it was not needed */
+    uint64_t executions_again;     /* with waits that are added up; 0: it was not needed */
     int cells_again;               /* that were decided so */
     bool adds_waits;               /* so it is asked now */
+    int finer;                     /* with a lease of so many more ticks */
     int lease_ticks;
     enum asking_extend extend;
     bool could_be_cancelled;

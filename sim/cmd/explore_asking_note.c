@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,14 +82,17 @@ static const char *const extend_words[] = {
 
 static void note_again(struct results *results, const struct explore_asking *asking)
 {
-    const struct asking_figures *figures = &asking->again;
-    if (figures->executions)
+    char finer[48] = "";
+    if (asking->finer)
+        (void)snprintf(finer, sizeof finer, ", and with a lease of %d ticks",
+                       asking->lease_ticks + asking->finer);
+    if (asking->executions_again)
         results_note(results,
                      memory_format("Asked again, with waits that add up to whole ticks instead of "
-                                   "each being rounded up to some, in %" PRIu64
+                                   "each being rounded up to some%s, in %" PRIu64
                                    " executions, for what hangs on how long a wait is: %d %s "
                                    "decided so. A wait of less takes no time then, as a message.",
-                                   figures->executions, asking->cells_again,
+                                   finer, asking->executions_again, asking->cells_again,
                                    asking->cells_again == 1 ? "cell was" : "cells were"));
 }
 

@@ -40,12 +40,40 @@ class WaitsAndDeletes(SetNxPxCad):
 class LooksBetween(SetNxPxCad):
     """It waits twice before it looks whose lock that is, and once more before it deletes it."""
 
+    def wait(self):
+        time.sleep(SECONDS)
+
     def release(self):
-        for _ in range(2):
-            time.sleep(SECONDS)
+        self.wait()
+        self.wait()
         if self.redis("GET", self.key) != self.token:
             return False
-        time.sleep(SECONDS)
+        self.wait()
+        return self.redis("DEL", self.key) == 1
+
+
+class LooksBetweenLong(LooksBetween):
+    """Each time for 0.3 of its lease."""
+
+    def wait(self):
+        time.sleep(0.3 * float(self.ms) / 1000)
+
+
+class WaitsOnBothSides(SetNxPxCad):
+    """For 0.4 of its lease behind its SET, and as long between its look and its DEL."""
+
+    def wait(self):
+        time.sleep(0.4 * float(self.ms) / 1000)
+
+    def acquire(self, wait_ms):
+        is_granted = super().acquire(wait_ms)
+        self.wait()
+        return is_granted
+
+    def release(self):
+        if self.redis("GET", self.key) != self.token:
+            return False
+        self.wait()
         return self.redis("DEL", self.key) == 1
 
 

@@ -156,8 +156,10 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
 {
     const bool is_retimed = cell->stretched >> property & 1;
     const char *unplayed = "not replayed";
-    const char *unshown = is_retimed ? "did not show when each timer rang when it was due"
-                                     : "did not show when it was replayed";
+    const char *unshown = is_retimed
+                              ? "did not show when each timer rang when it was due (a larger "
+                                "--lease-ticks tries it on a finer grid of time)"
+                              : "did not show when it was replayed";
     struct cell_witness *witness = &cell->witnesses[property];
     struct failure failure = {0};
     struct run run = confirm_run(&cell->options, &cell->outcome, names);

@@ -46,6 +46,7 @@ struct cell {
     enum retime retime;
     /* in; the search made waits longer than they are. */
     bool rounds_waits;
+    bool adds_waits; /* it was searched with waits that add up */
     /* out, bit a property: a violation was found, and did not show with its timers at their own
      * times. */
     unsigned stretched;
