@@ -336,7 +336,9 @@ static void written(struct monitor *monitor, const struct event *event,
                              "counter of the tokens, which began anew"
                            : "the resource accepted this stale write");
     bool is_reset = is_counted_again(lock, event, fence);
-    if (!is_accepted && newest->grant <= grant)
+    /* What came back with the server may be of a newer holder that is not known any more. */
+    bool is_newest = newest->grant <= grant && (newest->grant != NO_INDEX || !is_older);
+    if (!is_accepted && is_newest)
         say_write(monitor, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
                   is_reset ? "the resource refused the newest holder's write: a server forgot the "
                              "counter of the tokens, which began anew"

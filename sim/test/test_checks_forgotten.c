@@ -104,11 +104,37 @@ static void the_token_of_an_attempt_long_ago_is_told_by_the_counter(void **state
     }
 }
 
+/* B, newer, had written; that came back with the server, and A's late write is rightly refused. One
+ * that is granted behind the restart knows of nobody newer. */
+static void what_came_back_may_be_of_a_newer_holder(void **state)
+{
+    (void)state;
+    for (int is_behind = 0; is_behind < 2; is_behind++) {
+        struct story *story = story_new(&minting, 1, 300);
+        is_granted(story, A);
+        at(story, 310);
+        is_granted(story, B);
+        writes(story, B, 2, INTEGER(1));
+        at(story, 620);
+        strikes(story, "restart-old", -1, 0, 0);
+        if (is_behind)
+            is_granted(story, A);
+        writes(story, A, 1, INTEGER(0));
+        ends(story);
+        if (is_behind)
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_FENCE_DISORDER);
+        else
+            assert_holds(story, PROPERTY_FENCE_ORDER);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_forgotten_counter_lets_in_is_the_deployments),
         cmocka_unit_test(what_a_forgotten_counter_keeps_out_is_the_deployments),
+        cmocka_unit_test(what_came_back_may_be_of_a_newer_holder),
         cmocka_unit_test(the_token_of_an_attempt_long_ago_is_told_by_the_counter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,9 +62,11 @@ static void supersede(struct ghost_fences *fences, int clients, int rank)
 {
     struct fence_entry *entries[ENTRIES_MAX];
     int count = list_entries(fences, clients, entries);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        entries[i]->flags &= (uint8_t)~FENCE_OF_BEFORE;
         if (entries[i]->rank != 0 && entries[i]->rank < rank)
             entries[i]->flags |= FENCE_SUPERSEDED;
+    }
 }
 
 static bool follow_write(struct ghost_fences *fences, int clients, const struct fence_step *step)
@@ -76,7 +78,7 @@ static bool follow_write(struct ghost_fences *fences, int clients, const struct 
     if (!(entry.flags & FENCE_OWNED))
         return false;
     if (step->observed & WRITE_REFUSED)
-        return !is_superseded;
+        return !is_superseded && !(entry.flags & FENCE_OF_BEFORE);
     if (is_superseded)
         return is_before || entry.flags & FENCE_DISOWNED;
     supersede(fences, clients, entry.rank);
@@ -87,8 +89,10 @@ static void forget(struct ghost_fences *fences, int clients)
 {
     struct fence_entry *entries[ENTRIES_MAX];
     int count = list_entries(fences, clients, entries);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         entries[i]->flags &= (uint8_t)~FENCE_SUPERSEDED;
+        entries[i]->flags |= entries[i]->flags & FENCE_OWNED ? FENCE_OF_BEFORE : 0;
+    }
 }
 
 /* --- grants --- */
@@ -158,9 +162,10 @@ bool ghost_fences_follow(struct ghost_fences *fences, int clients, const struct 
 {
     bool is_violated = false;
     if (step->begins) {
-        fences->before[step->client] = (struct fence_entry){
-            .rank = fences->last[step->client].rank,
-            .flags = fences->last[step->client].flags & (FENCE_OWNED | FENCE_SUPERSEDED)};
+        fences->before[step->client] =
+            (struct fence_entry){.rank = fences->last[step->client].rank,
+                                 .flags = fences->last[step->client].flags &
+                                          (FENCE_OWNED | FENCE_SUPERSEDED | FENCE_OF_BEFORE)};
         memset(&fences->last[step->client], 0, sizeof fences->last[step->client]);
     }
     if (step->observed & (WRITE_ACCEPTED | WRITE_REFUSED))

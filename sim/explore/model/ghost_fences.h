@@ -15,7 +15,8 @@
     BIT(FENCE_OWNED)      /* the rank is of its grant */                                           \
     BIT(FENCE_SWAPPED)    /* of its GETSET, taken for lost: the grant, if it is told so */         \
     BIT(FENCE_DISOWNED)   /* it is the owner no longer */                                          \
-    BIT(FENCE_SUPERSEDED) /* one that was granted later has written the resource */
+    BIT(FENCE_SUPERSEDED) /* one that was granted later has written the resource */                \
+    BIT(FENCE_OF_BEFORE)  /* it is of before a server forgot, and nobody has written since */
 BITS(fence_flag, FENCE_FLAGS);
 
 enum { FENCE_MAX = UINT16_MAX };
