@@ -113,13 +113,20 @@ static enum fail see(struct product_walk *it, const struct wire_message *message
     return FAIL_NONE;
 }
 
+/* Not what stands behind another command in a pipeline: to its world, as to who was asked, that is
+ * sent when the other one is answered. */
+static bool is_sent(const struct wire_message *message)
+{
+    return message->is_offered && !message->is_published;
+}
+
 /* Those that were sent since the last step. */
 static enum fail see_all(struct product_walk *it, struct failure *failure)
 {
     const struct wire_message *message = session_messages(world_worker_session(it->world));
     enum fail fail = FAIL_NONE;
     for (; message && !fail; message = message->next)
-        if (!message->is_published && !find_seen(it, message))
+        if (is_sent(message) && !find_seen(it, message))
             fail = see(it, message, failure);
     return fail;
 }
@@ -147,8 +154,8 @@ static int actual_of(const struct product_walk *it, int client, int server, uint
     const struct wire_message *message = session_messages(world_worker_session(it->world));
     int count = 0;
     for (; message && count < CLIENT_MESSAGES_MAX; message = message->next)
-        if (message->client == client && message->server == server && !message->is_gone &&
-            !message->is_published && message->transit == TRANSIT_REQUEST)
+        if (message->client == client && message->server == server && is_sent(message) &&
+            !message->is_gone && message->transit == TRANSIT_REQUEST)
             phrases[count++] = find_seen(it, message)->phrase;
     return count;
 }

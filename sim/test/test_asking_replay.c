@@ -45,6 +45,16 @@ static void who_remembers_nothing_does_as_it_has_answered(void **state)
     assert_int_equal(replayed.lost, 0);
 }
 
+static void who_sends_two_commands_at_once_does_as_it_has_answered(void **state)
+{
+    struct asking_replayed replayed;
+    (void)state;
+    const struct failure failure = replay("trailing_worker", "piping", NONE, &replayed);
+    if (failure.code)
+        fail_msg("%s", failure.text);
+    assert_int_equal(replayed.same, WALKS);
+}
+
 static void expect(const char *as, const char *words)
 {
     struct asking_replayed replayed;
@@ -70,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_remembers_nothing_does_as_it_has_answered),
+        cmocka_unit_test(who_sends_two_commands_at_once_does_as_it_has_answered),
         cmocka_unit_test(who_remembers_three_attempts_is_found_out),
         cmocka_unit_test(a_token_that_comes_back_is_found_out),
     };

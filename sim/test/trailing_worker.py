@@ -118,6 +118,18 @@ class Recalling(SetNxPxCad):
         return taken
 
 
+class Piping(SetNxPxCad):
+    """As SetNxPxCad; behind the command that takes the key it sends one that looks at it, before it reads the replies of both."""
+
+    def take(self):
+        self.redis.connect()
+        self.redis.send(("SET", self.key, self.token, "NX", "PX", self.ms))
+        self.redis.send(("GET", self.key))
+        taken = self.redis.reply() == "OK"
+        self.redis.reply()
+        return taken
+
+
 class Alternating(SetNxPxCad):
     """Seven tokens by turns."""
 
