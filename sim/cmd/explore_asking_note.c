@@ -47,13 +47,13 @@ static char *walks_words(const struct asking_replayed *replayed)
     const uint64_t all = replayed->same + replayed->other;
     char *other = replayed->other ? memory_format("%" PRIu64 " as answered, %" PRIu64 " not",
                                                   replayed->same, replayed->other)
-                                  : memory_text("all as answered");
+                                  : memory_text(all == 1 ? "as answered" : "all as answered");
     char *lost = replayed->lost ? memory_format("; %" PRIu64 " more were not followed to their end",
                                                 replayed->lost)
                                 : memory_text("");
     char *words = all || replayed->lost
-                      ? memory_format("; %" PRIu64 " walks were replayed with the workers, %s%s",
-                                      all, other, lost)
+                      ? memory_format("; %" PRIu64 " walk%s replayed with the workers, %s%s", all,
+                                      all == 1 ? " was" : "s were", other, lost)
                       : memory_text("");
     free(other);
     free(lost);
