@@ -71,6 +71,7 @@ static bool log_end(const struct process *process, char *text, size_t size)
 
 static enum fail how_it_ended(struct process *process, int status, struct failure *failure)
 {
+    const bool is_killed = WIFSIGNALED(status); /* then its log does not say why */
     char text[600], how[64];
     (void)log_end(process, text, sizeof text);
     size_t length = strlen(text);
@@ -78,12 +79,12 @@ static enum fail how_it_ended(struct process *process, int status, struct failur
         text[--length] = '\0';
     const char *line = strrchr(text, '\n');
     line = line ? line + 1 : text;
-    if (WIFSIGNALED(status))
+    if (is_killed)
         (void)snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
     else
         (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
     return failure_set(failure, FAIL_UNAVAILABLE, "redis-server %s%s%s", how,
-                       *line ? "; its last output: " : "", line);
+                       *line && !is_killed ? "; its last output: " : "", is_killed ? "" : line);
 }
 
 static void forget(struct process *process)
