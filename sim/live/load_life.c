@@ -38,14 +38,15 @@ void load_life_compare_clocks(struct stress *stress)
         options->proved(options->proved_context);
 }
 
-/* How a process ended is told once: who asks again hears that it does not run. */
-static struct failure what_failed(const struct stress *stress)
+/* Is a process gone? *why: its end, else what failed. How a process ended is told once: who asks
+ * again hears that it does not run. */
+static bool has_died(const struct stress *stress, struct failure *why)
 {
-    struct failure why;
-    if (stress->has_seen_death ||
-        (!live_server_died(stress->live, &why) && !load_carriers_check(stress, &why)))
-        return stress->failure;
-    return why;
+    if (!stress->has_seen_death &&
+        (live_server_died(stress->live, why) || load_carriers_check(stress, why)))
+        return true;
+    *why = stress->failure;
+    return stress->has_seen_death;
 }
 
 /* What was recorded up to there is as it was: a process is gone, or there is no room for more. */
@@ -57,20 +58,33 @@ static bool is_true_so_far(const struct stress *stress, enum fail fail)
     return fail == FAIL_UNAVAILABLE || fail == FAIL_UNKNOWN;
 }
 
+enum fail load_life_unbegun(struct stress *stress, struct stress_outcome *outcome,
+                            struct failure *failure)
+{
+    struct failure why;
+    stress->failure = *failure;
+    if (!is_true_so_far(stress, failure->code) || !has_died(stress, &why))
+        return failure->code;
+    failure_set(&outcome->ended, FAIL_UNKNOWN, "it ended while its clients connected: %s",
+                why.text);
+    stress->doubt = outcome->ended;
+    return FAIL_NONE;
+}
+
 enum fail load_life_end(struct stress *stress, struct stress_outcome *outcome,
                         struct failure *failure)
 {
-    struct failure ignored;
+    struct failure failed;
     char ran[UNITS_TEXT_MAX];
     if (!stress->failure.code)
         return FAIL_NONE;
-    const struct failure failed = what_failed(stress);
+    (void)has_died(stress, &failed);
     if (!is_true_so_far(stress, failed.code)) {
         *failure = failed;
         return failed.code;
     }
     stress->failure.code = FAIL_NONE;
-    if (!servers_check(&stress->live->servers, &ignored))
+    if (!servers_check(&stress->live->servers, &(struct failure){0}))
         load_life_compare_clocks(stress);
     stress->failure = failed;
     failure_set(&outcome->ended, FAIL_UNKNOWN, "it ended after %s: %s",

@@ -230,6 +230,7 @@ static enum fail greet_some(struct stress *stress, int upto, struct failure *fai
     struct greeting greeting = {stress, upto, greet_batch(stress)};
     enum fail fail =
         live_run_until(stress->live, are_connected, &greeting, GREET_LIMIT_US, failure);
+    stress->has_seen_death = fail == FAIL_UNAVAILABLE;
     if (fail == FAIL_UNKNOWN)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%d clients could not be connected within %d s: %s", upto,
@@ -285,6 +286,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
     assert(!stress_can(stress->live, options, failure));
+    servers_bury(&stress->live->servers); /* those that have ended since the last run */
     const bool wants_replica = (options->scheme->needs_replica || options->failover_ppm ||
                                 options->sentinel_failover_ppm) &&
                                !stress->live->servers.is_foreign;
@@ -313,7 +315,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     timers_init(&stress->timers);
     for (int i = 0; i < options->clients; i++)
         load_client_init(&stress->load_clients[i], stress, i);
-    return greet(stress, failure);
+    return FAIL_NONE;
 }
 
 static void begin(struct stress *stress)
@@ -416,6 +418,22 @@ static void clean_up(struct stress *stress)
     free(stress->latency);
 }
 
+static enum fail run(struct stress *stress, struct stress_outcome *outcome, struct failure *failure)
+{
+    const struct stress_options *options = stress->options;
+    if (greet(stress, failure))
+        return load_life_unbegun(stress, outcome, failure);
+    begin(stress);
+    run_until(stress, options->duration_us ? options->duration_us : INT64_MAX);
+    heal(stress);
+    outcome->elapsed_us = stress_now_us(stress);
+    outcome->injected_wait_us = load_waits_us(stress, outcome->elapsed_us);
+    drain(stress);
+    load_life_check_carriers(stress);
+    load_life_compare_clocks(stress);
+    return load_life_end(stress, outcome, failure);
+}
+
 enum fail live_stress(struct live *live, const struct stress_options *options,
                       struct stress_outcome *outcome, struct failure *failure)
 {
@@ -424,17 +442,8 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     assert(options->clients > 0 && options->locks > 0 && options->servers > 0);
     memset(outcome, 0, sizeof *outcome);
     enum fail fail = prepare(&stress, why);
-    if (!fail) {
-        begin(&stress);
-        run_until(&stress, options->duration_us ? options->duration_us : INT64_MAX);
-        heal(&stress);
-        outcome->elapsed_us = stress_now_us(&stress);
-        outcome->injected_wait_us = load_waits_us(&stress, outcome->elapsed_us);
-        drain(&stress);
-        load_life_check_carriers(&stress);
-        load_life_compare_clocks(&stress);
-        fail = load_life_end(&stress, outcome, why);
-    }
+    if (!fail)
+        fail = run(&stress, outcome, why);
     hang_up(&stress);
     live_wait_for_connections(live);
     outcome->proxy_processes = load_room_processes(options);

@@ -191,6 +191,10 @@ void load_life_check_carriers(struct stress *stress);
 /* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
  */
 void load_life_compare_clocks(struct stress *stress);
+/* Its clients are not all connected, as failure says. FAIL_NONE: since a process is gone, and the
+ * run is one that has ended. */
+enum fail load_life_unbegun(struct stress *stress, struct stress_outcome *outcome,
+                            struct failure *failure);
 /* Where a process is gone, or a connection, the run ended there: nothing is concluded from what
  * came behind the last proof, which is that end itself where servers live on. FAIL_..: what failed
  * leaves nothing to conclude from. */

@@ -102,6 +102,57 @@ static void a_dead_server_is_told(void **state)
     }
 }
 
+/* It is a zombie then: whoever looks sees it. */
+static void kill_server_of(const struct live *own)
+{
+    const int pid = own->servers.rows[0].process.pid;
+    siginfo_t ended;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+}
+
+static void kill_who_is_greeted(uv_prepare_t *turn)
+{
+    const struct live *own = turn->data;
+    if (!own->is_busy || !own->endpoints[0].connections)
+        return;
+    kill_server_of(own);
+    (void)uv_prepare_stop(turn);
+}
+
+/* While clients connect, and between two runs: the next run has another server. */
+static void a_server_that_dies_before_its_clients_begin_ends_one_run(void **state)
+{
+    (void)state;
+    struct live *own;
+    struct live_options how = {.steering = REAL_TIME};
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    struct failure why;
+    uv_prepare_t turn;
+    assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
+    assert_int_equal(uv_prepare_init(&own->loop, &turn), 0);
+    uv_unref((uv_handle_t *)&turn);
+    turn.data = own;
+    assert_int_equal(uv_prepare_start(&turn, kill_who_is_greeted), 0);
+    assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
+    assert_string_equal(outcome.ended.text, "it ended while its clients connected: server 1: "
+                                            "redis-server was killed by signal 9");
+    assert_string_equal(outcome.doubt.text, outcome.ended.text);
+    assert_int_equal(summary.sections, 0);
+    for (int killed_before = 0; killed_before < 2; killed_before++) {
+        if (killed_before)
+            kill_server_of(own);
+        options = options_of("set-nx-px-cad");
+        options.duration_us = SECOND_US / 10;
+        assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
+        assert_int_equal(outcome.ended.code, FAIL_NONE);
+        assert_true(summary.sections > 0);
+    }
+    uv_close((uv_handle_t *)&turn, NULL);
+    live_free(own);
+}
+
 /* --- descriptors: in a child, for a limit cannot be raised again --- */
 
 static int with_descriptors(rlim_t limit, int clients)
@@ -188,6 +239,7 @@ int main(void)
         cmocka_unit_test(progress_comes_every_second),
         cmocka_unit_test(a_run_that_is_held_up_goes_on),
         cmocka_unit_test(a_dead_server_is_told),
+        cmocka_unit_test(a_server_that_dies_before_its_clients_begin_ends_one_run),
         cmocka_unit_test(all_clients_are_connected_or_none),
         cmocka_unit_test(a_time_out_counts_from_the_call_also_without_a_connection),
     };
