@@ -64,6 +64,18 @@ def test_only_what_is_proved_of_a_history_counts(tmp_path):
         assert {p["verdict"] for p in row["properties"]} - {"unknown", "violated"} == (set() if more else {"holds"}), (more, row)
 
 
+def test_a_lock_that_is_there_where_no_more_counts_is_no_orphan(tmp_path):
+    """Its owner may yet give it back; at the end of a history it has not."""
+    lock = {"server": 0, "verb": "SET_NX_PX", "key": "lock", "value": 7, "ttl": 300000}
+    lines = head(scheme="set-nx-px-cad") + event(0, 1, "call", token=7) + event(1, 2, "send", **lock) + \
+        event(2, 3, "execute", reply="ok", **lock) + event(3, 4, "return", result="failed")
+    history = tmp_path / "x.jsonl"
+    for more, causes in (({}, {"unreleased"}), ({"incomplete": "why"}, {"unreleased"}), ({"incomplete": "why", "proved": 4}, set())):
+        history.write_text(lines + json.dumps({"end": 4, **more}) + "\n")
+        (row,) = run("check", history, "--json", "-").json["results"]
+        assert {p["cause"] for p in row["properties"] if p["verdict"] == "violated"} == causes, (more, row)
+
+
 @pytest.mark.parametrize("spoil", [{"verb": "SET"}, {"verb": "INCR"}, {"key": "lock"}])
 def test_only_a_read_of_what_the_lock_guards_may_be_nobodys(tmp_path, spoil):
     ran = run("run", "--on", "sim", "--scheme", "set-nx-ex-del", "--out", tmp_path / "first",

@@ -420,6 +420,16 @@ const struct finding *checks_violation(const struct checks *checks, enum propert
     return found && found->count > 0 ? found : NULL;
 }
 
+void checks_break_off(struct checks *checks, struct finding *findings, struct counters *counters)
+{
+    assert(!checks->is_finished);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        conclude(checks, (enum property)i, &findings[i]);
+    if (counters)
+        *counters = checks->counters;
+    checks->is_finished = true;
+}
+
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct counters *counters)
 {
@@ -428,11 +438,7 @@ void checks_finish(struct checks *checks, int64_t end_us, struct finding *findin
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->finish)
             rules[i]->finish(&checks->monitors[i], end_us);
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        conclude(checks, (enum property)i, &findings[i]);
-    if (counters)
-        *counters = checks->counters;
-    checks->is_finished = true;
+    checks_break_off(checks, findings, counters);
 }
 
 const char *checks_gap(const struct checks *checks)

@@ -108,6 +108,9 @@ const struct finding *checks_violation(const struct checks *checks, enum propert
  */
 void checks_finish(struct checks *checks, int64_t end_us, struct finding *findings,
                    struct counters *counters);
+/* The same where the history goes on, and no more of it counts: what stands then is not how it
+ * ends. */
+void checks_break_off(struct checks *checks, struct finding *findings, struct counters *counters);
 /* Why what the servers did is not known, so that nothing is concluded from it; NULL: it is. As a
  * sentence without its full stop; borrowed. */
 const char *checks_gap(const struct checks *checks);

@@ -117,7 +117,10 @@ static enum fail judge_first(int64_t events, const struct history_judging *judgi
         fail = FAIL_NONE;
         struct finding findings[PROPERTY_COUNT];
         struct result_row *row = results_add(results);
-        checks_finish(checks, last_us, findings, &judged->counters);
+        if (events == WHOLE)
+            checks_finish(checks, last_us, findings, &judged->counters);
+        else
+            checks_break_off(checks, findings, &judged->counters);
         name_row(row, &head);
         row->is_inferred = is_inferred;
         const char *gap = checks_gap(checks);
