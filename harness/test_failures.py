@@ -260,6 +260,27 @@ def test_a_sentinel_that_is_none(picklock, tmp_path, does, status, says):
     assert ran.status == status and says in " ".join((ran.out + ran.err).split()), ran
 
 
+def test_a_sentinel_that_dies_while_it_promotes(picklock, tmp_path):
+    """Behind its primary, which it never finds down: no clock is told to have gone astray, and the next run has a server again."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text("""#!/bin/sh
+case "$*" in *--sentinel*)
+    sed -i "s/^\\(sentinel down-after-milliseconds lock\\) .*/\\1 1000000000/" "$1"
+    primary=$(cat "$0.$(sed -n "s/^sentinel monitor lock 127.0.0.1 \\([0-9]*\\) 1$/\\1/p" "$1")")
+    (unset LD_PRELOAD; while kill -0 $primary; do sleep .01; done; kill -KILL $$) &
+    ;;
+*) echo $$ > "$0.$(sed -n "s/^port //p" "$1")" ;;
+esac
+exec redis-server "$@"
+""")
+    wrapper.chmod(0o755)
+    ran = picklock("stress", "--scheme", "set-nx-px-cad,multi-setnx-expire-del", "--clients", "3", "--no-faults", "--sentinel-failover", "100%",
+                   "--duration", "20s", "--out", tmp_path, "--redis-server", wrapper, "--json", "-")
+    assert ran.status == 2, ran
+    for row in ran.json["results"]:
+        assert re.search("it ended after .*: the sentinel of server 1: ", row["trouble"]) and "clock" not in row["trouble"], ran
+
+
 @pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="waits for half a minute")
 def test_a_sentinel_that_promotes_nobody(picklock, tmp_path):
     """It never finds the primary down: unknown, and the next run has a server again."""

@@ -229,19 +229,7 @@ static enum fail connect_anew(struct process *process, struct failure *failure)
     return control_open(&process->control, &url, failure);
 }
 
-/* It did not promote: a row whose primary was killed gets a new process, for the runs to come. */
-static enum fail leave_row(struct servers *servers, struct server *server, struct failure *failure)
-{
-    struct failure why;
-    if (server->process.pid)
-        return FAIL_NONE;
-    replica_release(servers, server);
-    return spares_take(servers, &server->process, &why)
-               ? failure_set(failure, FAIL_UNAVAILABLE, "server %d: %s", server->number + 1,
-                             why.text)
-               : FAIL_NONE;
-}
-
+/* A row whose primary was killed, and nobody promoted, is dead: the next run has a new process. */
 enum fail servers_failover_by_sentinel(struct servers *servers, int number, struct failure *failure)
 {
     struct server *server = &servers->rows[number];
@@ -251,8 +239,7 @@ enum fail servers_failover_by_sentinel(struct servers *servers, int number, stru
     if (!fail)
         fail = promote(&vigil, number, failure);
     process_kill(&sentinel);
-    if (fail && leave_row(servers, server, failure))
-        return FAIL_UNAVAILABLE;
+    server->is_dead = !server->process.pid && fail;
     if (fail)
         return failure_wrap(failure, "the sentinel of server %d", number + 1);
     if (connect_anew(&server->replica, failure))
