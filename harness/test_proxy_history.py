@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,13 +24,13 @@ def upstream():
 
 
 @contextlib.contextmanager
-def recorded(upstream, tmp_path, rules="", ends=signal.SIGTERM, words=(), **more):
+def recorded(upstream, tmp_path, rules="", ends=signal.SIGTERM, words=(), name="h.jsonl", **more):
     """A proxy that writes a history; yields how to connect. What it came to is .status, .words, .events."""
     (tmp_path / "rules").write_text(rules)
     with redis.Redis(port=upstream) as ask:
         ask.flushall()
     process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", "--rules", tmp_path / "rules", "--key",
-                                "lock:*", "--history", tmp_path / "h.jsonl", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+                                "lock:*", "--history", tmp_path / name, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
     port = int(process.stdout.readline())
 
     def client(**more):
@@ -42,7 +43,7 @@ def recorded(upstream, tmp_path, rules="", ends=signal.SIGTERM, words=(), **more
         process.send_signal(ends)
         _, client.words = process.communicate(timeout=PATIENCE_S)
         client.status = process.returncode
-        text = (tmp_path / "h.jsonl").read_text() if (tmp_path / "h.jsonl").exists() else ""
+        text = (tmp_path / name).read_text() if (tmp_path / name).exists() else ""
         client.text, client.events = text, [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
 
@@ -180,6 +181,31 @@ def test_a_writer_that_is_killed_leaves_what_was_seen(upstream, tmp_path, progra
         (tmp_path / "h.jsonl").write_text(kept)
         checked, found, row = verdicts(tmp_path)
         assert checked in (status, 2) and "holds" not in found.values(), found
+
+
+SPOIL = {"removed": lambda file: file.unlink(), "replaced": lambda file: (file.with_name("new").write_text("of another"), file.with_name("new").replace(file)),
+         "cut": lambda file: file.open("w").close(), "folder": lambda file: shutil.rmtree(file.parent), "renamed": lambda file: file.rename(f"{file}.1")}
+
+
+@pytest.mark.parametrize(("how", "words"), [("removed", "removed or replaced it"), ("folder", "removed or replaced it"),
+                                            ("replaced", "removed or replaced it"), ("cut", "cut it"), ("renamed", None)])
+def test_a_history_that_others_spoil_is_told_of_at_once_and_in_the_end(upstream, tmp_path, how, words):
+    history = tmp_path / "kept" / "h.jsonl"
+    history.parent.mkdir()
+    with recorded(upstream, tmp_path, name="kept/h.jsonl") as client, client() as a, client() as b:
+        program = {"a": a, "b": b, "A": A, "B": B, "CAD": CAD}
+        eval(RIGHT, program)
+        until_written(history, '"op":"release"')
+        SPOIL[how](history)
+        eval(RIGHT, program)
+        while words and "cannot be written on: another program" not in client.process.stderr.readline():
+            pass
+        eval(RIGHT, program)
+    if words:
+        assert client.status == 70 and f"{history}: cannot be written: another program {words}" in client.words, client.words
+        assert "sure to be in it" not in client.words and (how != "replaced" or history.read_text() == "of another"), client.words
+    else:
+        assert client.status == 0 and "3 grants" in client.words and run("check", f"{history}.1").status == 0, client.words
 
 
 def test_a_full_disk_leaves_what_was_seen_and_everybody_is_served(upstream, tmp_path):

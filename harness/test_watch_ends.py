@@ -109,6 +109,11 @@ def test_a_history_that_may_not_grow_is_no_verdict_and_a_report_all_the_same(tmp
     assert cut.status == 2 and "the history has no end" in cut.out, cut
 
 
+def test_a_history_that_the_command_removes_is_no_verdict(tmp_path):
+    result = watch(tmp_path, RIGHT + f"import pathlib; next(pathlib.Path({str(tmp_path)!r}).glob('**/watch.jsonl')).unlink()\n")
+    assert result.status == 70 and "cannot be written: another program removed or replaced it" in result.err and "holds" not in result.out, result
+
+
 def test_a_command_that_ignores_the_signal_is_killed_and_one_that_forked_is_not_waited_for(tmp_path):
     script = tmp_path / "suite.py"
     script.write_text(PRELUDE + """

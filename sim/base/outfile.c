@@ -29,16 +29,55 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t size)
         else if (wrote > 0)
             done += (size_t)wrote;
     }
+    if (!file->goes_back)
+        file->size += (off_t)done;
     return file->error ? 0 : (ssize_t)size;
+}
+
+/* Where others cut the file, what comes goes to its new end, not behind a hole: so it stays shorter
+ * than what was written. */
+static int set_appends(const struct outfile *file)
+{
+    return fcntl(file->fd, F_SETFL, file->goes_back ? 0 : O_APPEND) == 0 ? 0 : errno;
 }
 
 /* What is no file cannot be gone back in. */
 static int stream_seek(void *cookie, off64_t *offset, int whence)
 {
-    const struct outfile *file = cookie;
+    struct outfile *file = cookie;
     const off_t at = lseek(file->fd < 0 ? STDOUT_FILENO : file->fd, *offset, whence);
     *offset = at;
-    return at < 0 ? -1 : 0;
+    if (at < 0)
+        return -1;
+    file->goes_back = whence != SEEK_END;
+    return file->is_shown && set_appends(file) ? -1 : 0;
+}
+
+/* What others did to the file since it was shown. */
+static void look(struct outfile *file)
+{
+    struct stat about;
+    if (!file->is_shown || file->loss || fstat(file->fd, &about) != 0)
+        return;
+    if (about.st_nlink == 0)
+        file->loss = "another program removed or replaced it";
+    else if (about.st_size < file->size)
+        file->loss = "another program cut it";
+    if (file->loss && !file->error)
+        file->error = ESTALE;
+}
+
+static const char *words_of(const struct outfile *file)
+{
+    if (!file->error)
+        return NULL;
+    return file->loss ? file->loss : strerror(file->error);
+}
+
+const char *outfile_why(struct outfile *file)
+{
+    look(file);
+    return words_of(file);
 }
 
 /* Wrong path: the user's to mend. Anything else: ours, or the machine's. */
@@ -338,6 +377,8 @@ enum fail outfile_show(struct outfile *file, struct failure *failure)
     int error = file->temp ? 0 : name_it(file);
     if (!error && file->temp)
         error = take_place(file);
+    if (!error)
+        error = set_appends(file);
     if (error == EWOULDBLOCK)
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%s: another picklock writes it, and runs: end that one first, or name "
@@ -364,6 +405,7 @@ static void settle(struct outfile *file, bool is_given_up)
     if (fclose(file->stream) != 0 && !file->error)
         file->error = errno ? errno : EIO;
     file->stream = NULL;
+    look(file);
     if (file->target && !file->error && fsync(file->fd) != 0)
         file->error = errno;
     if (file->target && !file->temp && !file->error && !is_given_up && !file->is_shown)
@@ -382,7 +424,7 @@ enum fail outfile_shut(struct outfile *file, struct failure *failure)
     enum fail fail = FAIL_NONE;
     if (file->error) {
         fail = failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", file->path,
-                           strerror(file->error));
+                           words_of(file));
         if (file->temp && unlink(file->temp) != 0 && errno != ENOENT)
             failure_wrap(failure, "a partial file is left at %s", file->temp);
     }

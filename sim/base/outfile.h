@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct outfile {
     FILE *stream; /* write here; belongs to the outfile, never fclose() it */
@@ -20,6 +21,9 @@ struct outfile {
     char *temp; /* beside target, to be renamed; NULL: it has no name yet, or is written directly */
     int fd;     /* -1: stdout */
     int error;  /* errno of the first write that failed, or 0 */
+    const char *loss; /* what others did to it since it was shown; NULL: nothing that is known */
+    off_t size;       /* what was written, but not over what was there */
+    bool goes_back;   /* what is written now replaces what was */
     bool is_shown; /* temp is what stood there before, until it is replaced for good; NULL: nothing
                     */
 };
@@ -48,13 +52,18 @@ enum fail outfile_open(struct outfile *file, const char *path, struct failure *f
  * there, and still writes it. FAIL_INTERNAL: it cannot be put there. */
 enum fail outfile_show(struct outfile *file, struct failure *failure);
 
+/* Why what was written so far is not wholly there, or NULL: a write that failed, or, of a file that
+ * is shown, that others removed or cut it (it may be renamed). Of what the stream still keeps
+ * nothing is said. */
+const char *outfile_why(struct outfile *file);
+
 /* Of one that is shown: what stood there before is gone, too. Until then outfile_abandon() gives it
  * back (where the file system can exchange two files). */
 void outfile_replace(struct outfile *file);
 
 /* Flushes, syncs, renames into place; in any case releases all that file holds. FAIL_INTERNAL, with
- * the reason of the first write that failed, when the text is not wholly there: then the temporary
- * file is gone and an older file at path is untouched. */
+ * the reason of outfile_why(), when the text is not wholly there: then the temporary file is gone
+ * and an older file at path is untouched. */
 enum fail outfile_shut(struct outfile *file, struct failure *failure);
 
 /* Gives up: nothing appears at path, and what was shown there is removed; see outfile_replace(). */

@@ -38,9 +38,9 @@ enum fail history_writer_show(struct history_writer *writer, struct failure *fai
 void history_writer_replace(struct history_writer *writer);
 /* Of a streamed one. What does not fit, or cannot be written, fails the close. */
 void history_writer_head(struct history_writer *writer, const struct history_head *head);
-/* Whoever reads the file finds all that was taken so far. An errno: it cannot be written any more,
- * which fails the close. */
-int history_writer_flush(struct history_writer *writer);
+/* Whoever reads the file finds all that was taken so far. Or why not (outfile_why()), which fails
+ * the close. */
+const char *history_writer_flush(struct history_writer *writer);
 
 /* From here on a file is at most about piece_bytes long, a head and a line more: NAME.jsonl goes on
  * in NAME.2.jsonl, and so on. Each stands at its path when it is whole; the first that cannot be

@@ -343,15 +343,16 @@ static void put_whole_head(struct history_writer *writer, const struct history_h
         put_bytes(writer, " ", 1);
 }
 
-int history_writer_flush(struct history_writer *writer)
+const char *history_writer_flush(struct history_writer *writer)
 {
     if (writer->used > 0) {
         flush(writer);
         (void)fflush(writer->file->stream); /* the outfile keeps the error */
     }
-    if (!writer->file->error)
+    const char *why = outfile_why(writer->file);
+    if (!why)
         writer->written = writer->events;
-    return writer->file->error;
+    return why;
 }
 
 enum fail history_writer_stream(struct history_writer **writer, const char *path, size_t room,
@@ -363,13 +364,14 @@ enum fail history_writer_stream(struct history_writer **writer, const char *path
     made->room = room;
     put_whole_head(made, head);
     put(made, "\n");
-    const int error = history_writer_flush(made);
-    if (!error) {
+    const char *why = history_writer_flush(made);
+    if (!why) {
         *writer = made;
         return FAIL_NONE;
     }
+    failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", path, why);
     history_writer_abandon(made);
-    return failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", path, strerror(error));
+    return FAIL_INTERNAL;
 }
 
 enum fail history_writer_show(struct history_writer *writer, struct failure *failure)
@@ -391,8 +393,8 @@ void history_writer_head(struct history_writer *writer, const struct history_hea
     if (writer->has_no_room)
         return;
     put_whole_head(writer, head);
-    (void)history_writer_flush(writer);
-    writer->has_no_room |= fseeko(stream, 0, SEEK_END) != 0;
+    if (!history_writer_flush(writer))
+        writer->has_no_room = fseeko(stream, 0, SEEK_END) != 0;
 }
 
 struct event_sink history_writer_sink(struct history_writer *writer)
@@ -447,12 +449,17 @@ enum fail history_writer_close(struct history_writer *writer, struct failure *fa
         return FAIL_INTERNAL;
     }
     const int64_t events = writer->events, written = writer->written;
-    const bool is_shown = writer->room > 0;
+    bool is_there = writer->room > 0;
     put_end(writer);
-    flush(writer);
+    if (is_there) {
+        (void)history_writer_flush(writer);
+        is_there = !writer->file->loss;
+    } else {
+        flush(writer);
+    }
     struct failure why;
     const enum fail fail = release(writer, false, &why);
-    if (fail && is_shown) /* what there is of it stands at its place */
+    if (fail && is_there) /* what there is of it stands at its place */
         return failure_set(failure, fail, "%s; of %lld events the first %lld are sure to be in it",
                            why.text, (long long)events, (long long)written);
     if (fail)

@@ -157,6 +157,70 @@ static void no_two_show_a_file_at_one_place(void **state)
     free(path);
 }
 
+static void cut(const char *path, const char *other)
+{
+    (void)other;
+    assert_int_equal(truncate(path, 2), 0);
+}
+
+static void remove_it(const char *path, const char *other)
+{
+    (void)other;
+    assert_int_equal(unlink(path), 0);
+}
+
+static void replace_it(const char *path, const char *other)
+{
+    write_file(other, "of another\n");
+    assert_int_equal(rename(other, path), 0);
+}
+
+static void move_away(const char *path, const char *other)
+{
+    assert_int_equal(rename(path, other), 0);
+}
+
+/* Of a file that is shown; however much is written behind it, and over its beginning. */
+static void what_others_do_to_a_file_that_is_shown_is_told(void **state)
+{
+    (void)state;
+    const struct {
+        void (*act)(const char *path, const char *other);
+        const char *why;
+    } cases[] = {{cut, "cut it"},
+                 {remove_it, "removed or replaced it"},
+                 {replace_it, "removed or replaced it"},
+                 {move_away, NULL}};
+    char *path = path_of("a.json"), *other = path_of("b.json");
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const char *why = cases[i / 2].why;
+        struct outfile file;
+        struct failure failure = {0};
+        show(&file, path, "head\n", FAIL_NONE);
+        fputs("first\n", file.stream);
+        assert_int_equal(fflush(file.stream), 0);
+        assert_null(outfile_why(&file));
+        cases[i / 2].act(path, other);
+        if (i % 2) { /* it is seen at once, or only in the end */
+            const char *told = outfile_why(&file);
+            assert_true(why ? told && strstr(told, why) : !told);
+        } else {
+            fputs("second\n", file.stream);
+            assert_int_equal(fseeko(file.stream, 0, SEEK_SET), 0);
+            fputs("HEAD\n", file.stream);
+            assert_int_equal(fseeko(file.stream, 0, SEEK_END), 0);
+            fputs("end\n", file.stream);
+        }
+        assert_int_equal(outfile_shut(&file, &failure), why ? FAIL_INTERNAL : FAIL_NONE);
+        assert_true(!why || strstr(failure.text, why));
+        if (!why)
+            expect_text(other, i % 2 ? "head\nfirst\n" : "HEAD\nfirst\nsecond\nend\n");
+        entries(1);
+    }
+    free(path);
+    free(other);
+}
+
 /* Whatever ends the program: nobody is left to remove anything. */
 static void a_killed_writer_leaves_nothing(void **state)
 {
@@ -394,6 +458,7 @@ int main(void)
         TEST(a_whole_file_appears_only_at_the_end),
         TEST(what_stood_where_a_file_is_shown_is_given_back_until_it_is_replaced),
         TEST(no_two_show_a_file_at_one_place),
+        TEST(what_others_do_to_a_file_that_is_shown_is_told),
         TEST(a_killed_writer_leaves_nothing),
         TEST(a_named_pipe_is_not_waited_for),
         TEST(an_abandoned_file_leaves_the_old_one),

@@ -153,14 +153,14 @@ void watching_tick(struct watched_run *watching)
     watched_links_look(watching);
     if (watching->heads_holders != watching->holders_count)
         write_head(watching, false);
-    const int error = history_writer_flush(watching->writer);
-    if (!error || watching->has_failed)
+    const char *why = history_writer_flush(watching->writer);
+    if (!why || watching->has_failed)
         return;
     watching->has_failed = true;
     if (watching->options->notice) {
         char *words = memory_format("%s: cannot be written on: %s; clients are served, and "
                                     "what they do is only counted",
-                                    watching->options->history, strerror(error));
+                                    watching->options->history, why);
         watching->options->notice(watching->options->context, words);
         free(words);
     }
