@@ -208,6 +208,15 @@ def test_a_history_that_others_spoil_is_told_of_at_once_and_in_the_end(upstream,
         assert client.status == 0 and "3 grants" in client.words and run("check", f"{history}.1").status == 0, client.words
 
 
+def test_a_history_does_not_go_where_the_address_is_told(upstream, tmp_path):
+    with open(tmp_path / "out", "w") as out:
+        for name in ("-", tmp_path / "out"):
+            ran = subprocess.run([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{upstream}", "--key", "*", "--history", name], stdout=out,
+                                 stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
+            assert ran.returncode == 64 and f"--history {name}: stdout tells what it listens on" in ran.stderr, ran
+    assert (tmp_path / "out").read_text() == ""
+
+
 def test_a_full_disk_leaves_what_was_seen_and_everybody_is_served(upstream, tmp_path):
     """A limit like a full disk. It is told at once, and in the end."""
     with recorded(upstream, tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))) as client, client() as a:

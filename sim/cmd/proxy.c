@@ -3,6 +3,7 @@
 #include "cmd/output.h"
 
 #include "base/memory.h"
+#include "base/outfile.h"
 #include "proxy/standalone.h"
 #include "proxy/status.h"
 #include "toxiproxy/serve.h"
@@ -250,6 +251,9 @@ int cmd_proxy(int argc, char **argv)
         return cmd_refuse("--toxiproxy-config and --any-host need --toxiproxy-api");
     if (!history.path != !history.key || (history.path && toxiproxy.api))
         return cmd_refuse("--history FILE and --key GLOB go together, without --toxiproxy-api");
+    if (history.path && outfile_is_same(history.path, "-"))
+        return cmd_refuse("--history %s: stdout tells what it listens on, and takes no history",
+                          history.path);
     if (check_tls(&options, toxiproxy.api))
         return FAIL_INPUT;
     const struct result_place places[] = {
