@@ -268,9 +268,10 @@ def test_no_second_proxy_writes_to_the_same_file(upstream, tmp_path):
     words = ["proxy", "--upstream", f"127.0.0.1:{upstream}", "--key", "lock:*", "--history"]
     with recorded(upstream, tmp_path, words=log) as client, client() as a, client() as b:
         assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
-        for name, second in [("h.jsonl", [*words, tmp_path / "h.jsonl"]), ("log", [*words, tmp_path / "other.jsonl", *log])]:
+        other = [*words, tmp_path / "other.jsonl"]
+        for name, second in [("h.jsonl", [*words, tmp_path / "h.jsonl"]), ("log", [*other, *log]), ("h.jsonl", [*other, "--log", tmp_path / "h.jsonl"])]:
             refused = run(*second)
-            assert refused.status == 69 and f"{tmp_path / name}: another picklock writes it" in refused.err and refused.out == "", refused
+            assert refused.status == 69 and f"{tmp_path / name}: another picklock writes it, and runs" in refused.err and refused.out == "", refused
         assert a.eval(CAD, 1, "lock:1", A) == 1
     assert client.status == 0 and verdicts(tmp_path)[0] == 0, client.words
     assert sorted(file.name for file in tmp_path.iterdir()) == ["h.jsonl", "log", "rules"]

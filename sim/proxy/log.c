@@ -56,8 +56,8 @@ enum fail log_new(struct log **made, const char *path, struct failure *failure)
     if (is_held(file)) {
         (void)fclose(file); /* nothing was written to it */
         return failure_set(failure, FAIL_UNAVAILABLE,
-                           "%s: another picklock writes its log there, and runs: end that one "
-                           "first, or name another file",
+                           "%s: another picklock writes it, and runs: end that one first, or name "
+                           "another file",
                            path);
     }
     struct log *log = *made = memory_new(1, sizeof *log);
