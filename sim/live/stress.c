@@ -368,6 +368,22 @@ static enum fail read_counters(struct stress *stress, struct failure *failure)
     return FAIL_NONE;
 }
 
+/* What is asked of the servers when all is over. One that dies meanwhile ends the run, too. */
+static enum fail take_leave(struct stress *stress, struct stress_outcome *outcome,
+                            struct failure *failure)
+{
+    if (!outages_leave(stress, &stress->failure))
+        (void)read_counters(stress, &stress->failure);
+    return load_life_end(stress, outcome, failure);
+}
+
+static enum fail finish(struct stress *stress, struct stress_outcome *outcome,
+                        struct failure *failure)
+{
+    (void)live_finish(stress->live, &stress->failure);
+    return load_life_end(stress, outcome, failure);
+}
+
 static void fill_outcome(const struct stress *stress, struct stress_outcome *outcome)
 {
     outcome->clients = stress->greeted;
@@ -448,15 +464,14 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     live_wait_for_connections(live);
     outcome->proxy_processes = load_room_processes(options);
     outcome->proxy_processes_cpu_us = load_carriers_end(&stress);
-    const bool is_whole = !fail && !outcome->ended.code;
-    if (is_whole)
-        fail = outages_leave(&stress, why);
-    if (is_whole && !fail)
-        fail = read_counters(&stress, why);
+    if (!fail && !outcome->ended.code)
+        fail = take_leave(&stress, outcome, why);
+    if (!fail && !outcome->ended.code)
+        fail = finish(&stress, outcome, why);
+    else if (live->is_busy)
+        (void)live_finish(live, &local);
     if (!fail)
         fill_outcome(&stress, outcome);
-    if (live->is_busy && live_finish(live, fail ? &local : why) && is_whole && !fail)
-        fail = why->code;
     if (outcome->ended.code)
         servers_bury(&live->servers);
     clean_up(&stress);

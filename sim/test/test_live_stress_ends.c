@@ -120,6 +120,32 @@ static void kill_who_is_greeted(uv_prepare_t *turn)
     (void)uv_prepare_stop(turn);
 }
 
+static void kill_when_all_is_proved(void *context)
+{
+    kill_server_of(context);
+}
+
+/* Behind the last look at the clocks, before the counters are read: what was found stays. */
+static void a_server_that_dies_at_the_very_end_loses_nothing(void **state)
+{
+    (void)state;
+    struct live *own;
+    struct live_options how = {.steering = REAL_TIME};
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    struct failure why;
+    assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
+    options.duration_us = SECOND_US / 4; /* no other look */
+    options.proved = kill_when_all_is_proved;
+    options.proved_context = own;
+    const enum fail fail = live_stress(own, &options, &outcome, &why);
+    live_free(own);
+    assert_int_equal(fail, FAIL_NONE);
+    assert_int_equal(outcome.clients, options.clients);
+    assert_non_null(strstr(outcome.ended.text, "redis-server was killed by signal 9"));
+    assert_string_equal(outcome.doubt.text, outcome.ended.text);
+}
+
 /* While clients connect, and between two runs: the next run has another server. */
 static void a_server_that_dies_before_its_clients_begin_ends_one_run(void **state)
 {
@@ -240,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_run_that_is_held_up_goes_on),
         cmocka_unit_test(a_dead_server_is_told),
         cmocka_unit_test(a_server_that_dies_before_its_clients_begin_ends_one_run),
+        cmocka_unit_test(a_server_that_dies_at_the_very_end_loses_nothing),
         cmocka_unit_test(all_clients_are_connected_or_none),
         cmocka_unit_test(a_time_out_counts_from_the_call_also_without_a_connection),
     };
