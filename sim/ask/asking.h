@@ -113,7 +113,8 @@ const struct failure *asking_failure(const struct asking *asking);
 
 /* What the worker does when more time has passed than the last search (since asking_expect()) lets
  * pass, and does not before: each kind of step in it that takes notice of so much is asked for with
- * more. NULL: nothing, or it could not be asked: asking_failure(). */
+ * more. Or that it gives a key that it has less than its lease, by less than a tick. NULL:
+ * nothing, or it could not be asked: asking_failure(). */
 const char *asking_late_doubt(struct asking *asking);
 
 /* Did the last search (since asking_expect()) make waits longer by rounding them up? What hangs on

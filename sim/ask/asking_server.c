@@ -1,7 +1,9 @@
 /* asking_server.c - the explorer's server, answered by who was asked: a server state is what was
  * kept of a real one, and a command's answer is looked up. */
 #include "ask/asking_state.h"
+#include "base/units.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The lock key's type in a server state is its form, from FORM_BASE + 1 on; its value a token. */
@@ -75,6 +77,25 @@ static void take_watch(struct server_state *server_state, int position, enum com
         server_state->watching |= bit;
 }
 
+/* A key is known in whole ticks, rounded up: one that its owner gives less than its lease, and more
+ * than the tick before, is there until the lease is over. */
+static void note_short_expiry(struct asking *asking, const struct server_question *question,
+                              const struct server_told *told)
+{
+    enum { SAME_US = 2000 }; /* the server tells milliseconds */
+    char given[UNITS_TEXT_MAX], lease[UNITS_TEXT_MAX];
+    const int64_t given_us = (int64_t)told->left_ms * 1000;
+    if (told->writes != LOOK_WROTE_EXPIRY || question->kept.value != KEPT_OWN ||
+        told->kept.left != asking->lease_ticks || given_us > asking->lease_us - SAME_US)
+        return;
+    (void)snprintf(asking->late.doubt, sizeof asking->late.doubt,
+                   "it gives a key that it has already %s, which is less than its lease (%s), and "
+                   "ends within the last tick of it: that another one gets the lock by then is not "
+                   "tried",
+                   units_print_duration(given_us, given),
+                   units_print_duration(asking->lease_us, lease));
+}
+
 struct reply asking_execute(struct subject *subject, const struct config *config,
                             struct server_state *server_state, int position,
                             const struct command *command)
@@ -91,6 +112,7 @@ struct reply asking_execute(struct subject *subject, const struct config *config
         .watching = kind == COMMAND_TRANSACTION ? watching_of(server_state, position) : 0};
     if (asking->failure.code || server_ask(&asking->server, &question, &told, &asking->failure))
         return (struct reply){.kind = REPLY_ERROR, .error = ERROR_OTHER};
+    note_short_expiry(asking, &question, &told);
     take_kept(&told.kept, command, server_state);
     take_watch(server_state, position, kind, told.writes != 0);
     return (struct reply){.kind = told.kind,

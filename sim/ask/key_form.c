@@ -124,18 +124,20 @@ static const struct form_type *type_named(const char *name)
     return NULL;
 }
 
-static enum fail take_left(struct server_asker *asker, const char *name, int32_t *left,
+/* In whole ticks, rounded up. */
+static enum fail take_left(struct server_asker *asker, const char *name, struct key_form *form,
                            struct failure *failure)
 {
     const int64_t left_ms = control_integer(asker->control, failure, "PTTL %s", name);
     if (left_ms == INT64_MIN)
         return failure->code;
-    *left = NO_TICKS;
+    form->left = NO_TICKS;
     if (left_ms >= LEFT_FAR * asker->tick_us / 1000) {
-        *left = LEFT_FAR;
+        form->left = LEFT_FAR;
         asker->has_far_keys = true;
     } else if (left_ms >= 0) {
-        *left = (int32_t)((left_ms * 1000 + asker->tick_us - 1) / asker->tick_us);
+        form->left = (int32_t)((left_ms * 1000 + asker->tick_us - 1) / asker->tick_us);
+        form->left_ms = (uint32_t)left_ms;
     }
     return FAIL_NONE;
 }
@@ -144,6 +146,7 @@ enum fail key_form_take(struct server_asker *asker, const char *name, struct key
                         struct failure *failure)
 {
     form->used = 0;
+    form->left_ms = 0;
     form->whose = WHOSE_NONE;
     redisReply *said = control_ask(asker->control, failure, "TYPE %s", name);
     if (!said)
@@ -157,7 +160,7 @@ enum fail key_form_take(struct server_asker *asker, const char *name, struct key
         return failure->code;
     const enum fail fail = take_elements(asker, type, reply, form, failure);
     freeReplyObject(reply);
-    return fail ? fail : take_left(asker, name, &form->left, failure);
+    return fail ? fail : take_left(asker, name, form, failure);
 }
 
 /* --- made --- */

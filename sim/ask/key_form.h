@@ -12,8 +12,9 @@ enum { FORM_BYTES_MAX = 2048 };
 struct key_form {
     char bytes[FORM_BYTES_MAX]; /* its type, and its elements */
     size_t used;
-    unsigned whose; /* the token in it: WHOSE_NONE, OWN, or OTHER */
-    int32_t left;   /* ticks, up to LEFT_FAR; NO_TICKS: it does not expire */
+    unsigned whose;   /* the token in it: WHOSE_NONE, OWN, or OTHER */
+    int32_t left;     /* ticks, up to LEFT_FAR; NO_TICKS: it does not expire */
+    uint32_t left_ms; /* the same, exactly; 0: it is LEFT_FAR, NO_TICKS, or not known */
 };
 
 /* The key as it stands there. FAIL_UNKNOWN: it cannot be kept, and why, as the end of a sentence:

@@ -194,7 +194,8 @@ static enum fail look_at_keys(struct server_asker *asker, bool *is_there, uint32
     return fail;
 }
 
-static enum fail take_value(struct server_asker *asker, struct kept *kept, struct failure *failure)
+static enum fail take_value(struct server_asker *asker, struct kept *kept, uint32_t *left_ms,
+                            struct failure *failure)
 {
     struct key_form form;
     struct failure why = {0};
@@ -205,6 +206,7 @@ static enum fail take_value(struct server_asker *asker, struct kept *kept, struc
                                : "%s",
                            why.text);
     kept->left = form.left;
+    *left_ms = form.left_ms;
     kept->form = intern_put(&asker->forms, form.bytes, form.used) + 1;
     kept->value = form.whose == WHOSE_OWN     ? KEPT_OWN
                   : form.whose == WHOSE_OTHER ? KEPT_OTHER
@@ -217,13 +219,15 @@ static enum fail take_value(struct server_asker *asker, struct kept *kept, struc
     return FAIL_NONE;
 }
 
-static enum fail take_keys(struct server_asker *asker, struct kept *kept, struct failure *failure)
+static enum fail take_keys(struct server_asker *asker, struct server_told *told,
+                           struct failure *failure)
 {
+    struct kept *kept = &told->kept;
     bool is_there = false;
     *kept = (struct kept){.left = NO_TICKS};
     if (look_at_keys(asker, &is_there, &kept->beside, failure))
         return failure->code;
-    if (is_there && take_value(asker, kept, failure))
+    if (is_there && take_value(asker, kept, &told->left_ms, failure))
         return failure->code;
     return scripts_take(asker, &kept->scripts, failure);
 }
@@ -293,7 +297,7 @@ enum fail server_put_question(struct server_asker *asker, const struct server_qu
     asker->watch.is_known = false;
     if (set_stage(asker, &question->kept, failure) ||
         put_command(asker, question, &key, &state, told, failure) ||
-        take_keys(asker, &told->kept, failure))
+        take_keys(asker, told, failure))
         return failure->code;
     (void)snprintf(key.name, sizeof key.name, "%s", asker->key);
     if (key_watch_behind(&asker->watch, asker->control, &key, 0, &state, &writes, failure))

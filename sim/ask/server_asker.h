@@ -47,7 +47,8 @@ struct server_told {
     uint32_t whose;       /* WHOSE_NONE, or the token in it */
     enum reply_kind kind; /* REPLY_ERROR, REPLY_NIL ("no": nil, or no positive number), REPLY_OK */
     enum reply_error error;
-    uint32_t writes; /* to the lock key: bits enum look_write */
+    uint32_t writes;  /* to the lock key: bits enum look_write */
+    uint32_t left_ms; /* kept.left, exactly; 0: it is in ticks alone */
 };
 
 struct server_asker {

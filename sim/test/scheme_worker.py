@@ -648,9 +648,17 @@ class ExtendingAnybodys(Extending):
 class ExtendingBriefly(Extending):
     """Its lock has a tenth of a lease then, and not another one."""
 
+    tenths = 1
+
     def extend(self):
         return self.redis("EVAL", COMPARE_DELETE.replace("redis.call('del',KEYS[1])", "redis.call('pexpire',KEYS[1],ARGV[2])"),
-                          1, self.key, self.token, int(self.ms) // 10) == 1
+                          1, self.key, self.token, int(self.ms) * self.tenths // 10) == 1
+
+
+class ExtendingAlmost(ExtendingBriefly):
+    """Nine tenths."""
+
+    tenths = 9
 
 
 class ExtendingUnheard(Extending):

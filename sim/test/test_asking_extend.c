@@ -61,6 +61,7 @@ static void check(const char *name, struct lengths quick, struct lengths slow)
     assert_int_equal(asking_extend(asked.asking), EXTEND_IS_ASKED);
     check_cell(&asked, NONE, &quick);
     check_cell(&asked, FAULT_SLOW_WORK, &slow);
+    assert_null(asking_late_doubt(asked.asking));
     ask_again_and_end(&asked);
 }
 
@@ -87,6 +88,18 @@ static void what_shortens_the_lease_is_found(void **state)
 {
     (void)state;
     check("extending-briefly", silent, (struct lengths){UNTOUCHED, UNTOUCHED, 11});
+}
+
+/* On this grid nine tenths of a lease are a lease: what is not found then is not known. */
+static void what_shortens_the_lease_by_less_than_a_tick_is_told(void **state)
+{
+    struct worker_asked asked;
+    (void)state;
+    ask_for(&asked, "scheme_worker", "extending-almost", 1);
+    check_cell(&asked, FAULT_SLOW_WORK, &silent);
+    assert_non_null(asking_late_doubt(asked.asking));
+    assert_non_null(strstr(asking_late_doubt(asked.asking), "already 1.8s"));
+    asking_free(asked.asking);
 }
 
 /* Who is told nothing says so; but A, whose lock it is (3), asks (4), and its answer is lost (6):
@@ -185,6 +198,7 @@ int main(void)
         cmocka_unit_test(what_compares_first_is_silent),
         cmocka_unit_test(what_extends_anybodys_is_found),
         cmocka_unit_test(what_shortens_the_lease_is_found),
+        cmocka_unit_test(what_shortens_the_lease_by_less_than_a_tick_is_told),
         cmocka_unit_test(who_is_told_nothing_and_says_that_it_is_not_its_own_is_found),
         cmocka_unit_test(who_does_not_promise_it_is_not_asked),
         cmocka_unit_test(what_extends_anybodys_on_one_server_of_three_is_found),
