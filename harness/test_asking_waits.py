@@ -52,6 +52,12 @@ def test_a_wait_of_less_than_a_lease_overruns_none(picklock, tmp_path):
     assert found == {"none": "safe"} and "1 cell was decided so" in out, out
 
 
+def test_a_grant_that_waits_for_less_than_a_lease_is_not_late(picklock, tmp_path):
+    """Slow work is done by who has the lock: nobody's timer rings late of it before."""
+    found, _, out = asked(picklock, tmp_path, "grants-late 1.2", "slow-work")
+    assert found == {"slow-work": "overrun only"}, out
+
+
 def test_who_tries_again_unasked_tries_as_often_as_it_does(picklock, tmp_path):
     found, _, out = asked(picklock, tmp_path, "tries-by-itself 0.2", "slow-work")
     assert "acquire-bug" in found["slow-work"], out

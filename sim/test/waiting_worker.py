@@ -77,6 +77,15 @@ class WaitsOnBothSides(SetNxPxCad):
         return self.redis("DEL", self.key) == 1
 
 
+class GrantsLate(SetNxPxCad):
+    """Right: behind its SET it waits for less than a lease."""
+
+    def acquire(self, wait_ms):
+        is_granted = super().acquire(wait_ms)
+        time.sleep(SECONDS)
+        return is_granted
+
+
 class ExtendsLate(SetNxPxCad):
     """Right: it waits before it extends, for less than a lease."""
 

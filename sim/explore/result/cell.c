@@ -123,13 +123,20 @@ static bool has_time_to_replay(const struct cell *cell)
            (!explore_is_stopped(&cell->options) && !explore_is_out_of_time(&cell->options));
 }
 
-/* Where a fault of the witness lets time pass, a timer may be late by it. */
-static bool may_be_late(const struct cell *cell, const struct explore_finding *finding)
+/* Where a fault of the witness lets time pass, a timer may be late by it. Slow work is done by who
+ * has the lock, so while nobody has none is late. */
+static enum retime how_to_retime(const struct cell *cell, const struct explore_finding *finding)
 {
+    enum retime how = cell->retime;
+    if (how == RETIME_FILL)
+        return cell->options.budget[FAULT_STALL] ? RETIME_FILL_LATE : how;
     for (enum fault fault = 0; fault < FAULT_COUNT && finding->faults > 0; fault++)
-        if (cell->options.budget[fault] && fault_lets_time_pass(fault))
-            return true;
-    return false;
+        if (cell->options.budget[fault] && fault_lets_time_pass(fault)) {
+            if (fault != FAULT_SLOW_WORK)
+                return RETIME_NEVER;
+            how = RETIME_CUT_UNHELD;
+        }
+    return how;
 }
 
 /* Before any of them is replayed: a way that goes on behind another one does so afterwards. */
@@ -140,13 +147,10 @@ static void retime_findings(struct cell *cell, char (*names)[NAME_MAX_BYTES])
     for (int i = 0; i < PROPERTY_COUNT && cell->retime != RETIME_NEVER; i++) {
         struct explore_finding *finding = &cell->outcome.findings[i];
         if (finding->verdict != VERDICT_VIOLATED ||
-            !retime_is_wanted(finding, cell->rounds_waits) || !has_time_to_replay(cell) ||
-            (cell->retime == RETIME_CUT && may_be_late(cell, finding)))
+            !retime_is_wanted(finding, cell->rounds_waits) || !has_time_to_replay(cell))
             continue;
-        enum retime how = cell->retime;
-        if (how == RETIME_FILL && cell->options.budget[FAULT_STALL])
-            how = RETIME_FILL_LATE;
-        if (retime(&run, finding, how, cell->world))
+        const enum retime how = how_to_retime(cell, finding);
+        if (how != RETIME_NEVER && retime(&run, finding, how, cell->world))
             cell->stretched |= 1u << i;
     }
 }

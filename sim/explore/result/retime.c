@@ -118,6 +118,19 @@ static void move_earlier(struct retimed *it, int64_t wait_us)
     it->is_other = true;
 }
 
+static bool rounds_up(enum retime how)
+{
+    return how == RETIME_CUT || how == RETIME_CUT_UNHELD;
+}
+
+static bool is_held(const struct retimed *it)
+{
+    bool is_held = false;
+    for (int i = 0; i < it->clients; i++)
+        is_held |= it->world->ops->client(it->world, i).phase == PHASE_HOLDING;
+    return is_held;
+}
+
 enum { SLACK_PARTS = 10 };
 
 static enum fail make_tick(struct retimed *it, int at, enum retime how, struct failure *failure)
@@ -125,9 +138,10 @@ static enum fail make_tick(struct retimed *it, int at, enum retime how, struct f
     const int64_t amount_us = it->way->choices[at].amount_us, began_us = now_us(it);
     it->tick_us = amount_us;
     it->grid_us += amount_us;
-    const int64_t end_us = how == RETIME_CUT ? began_us + amount_us : it->grid_us;
+    const int64_t end_us = rounds_up(how) ? began_us + amount_us : it->grid_us;
     const int64_t due_us = cut_us(it, at, end_us);
-    const int64_t until_us = how == RETIME_CUT ? missed_us(it, at, due_us) : end_us;
+    const bool is_cut = how == RETIME_CUT || (how == RETIME_CUT_UNHELD && !is_held(it));
+    const int64_t until_us = is_cut ? missed_us(it, at, due_us) : end_us;
     it->is_other |= until_us != began_us + amount_us;
     if (until_us <= began_us)
         return FAIL_NONE;
@@ -146,7 +160,7 @@ static enum fail make_one(struct retimed *it, int at, enum retime how, struct fa
     const struct choice *choice = &it->way->choices[at];
     if (is_of(choice, CHOICE_TIME))
         return make_tick(it, at, how, failure);
-    if (is_of(choice, CHOICE_WAKE) && how != RETIME_CUT) {
+    if (is_of(choice, CHOICE_WAKE) && !rounds_up(how)) {
         const int64_t until_us = due_us(it, choice->client);
         it->is_other |= until_us > now_us(it);
         if (until_us != INT64_MAX && pass_until(it, until_us, failure))

@@ -13,6 +13,9 @@ enum retime {
     /* The search made waits longer: behind a tick at whose end timers ring no more time has passed
      * than the last of them takes; and no timer is passed over that is due. */
     RETIME_CUT,
+    /* The same, but while a client has the lock: what it guards may take as long as the search has
+     * it take. */
+    RETIME_CUT_UNHELD,
     /* It made them shorter: what is left of one passes before its timer rings, and a tick is over
      * when all of them have taken so long by then. One that is longer than what a timer wants that
      * rings behind it has begun earlier: the rest of it belongs to the one before. */
