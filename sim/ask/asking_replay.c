@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "explore/search/long_walk.h"
 #include "explore/search/schedule.h"
+#include "explore/search/walk_choice.h"
 #include "worker/wire_words.h"
 
 #include <stdio.h>
@@ -416,7 +417,12 @@ static enum fail make_walk_twice(struct product_walk *it, int number, struct fai
                : fail;
 }
 
-enum { LOST_MAX = 4 };
+static bool has_failed(void *asking)
+{
+    return asking_failure(asking)->code != FAIL_NONE;
+}
+
+enum { LOST_MAX = 4, DRAWS = 200 };
 
 enum fail asking_replay_walks(struct asking *asking, const struct explore_options *options,
                               const struct run *run, const struct confirm_world *world, int walks,
@@ -427,13 +433,23 @@ enum fail asking_replay_walks(struct asking *asking, const struct explore_option
     *it = (struct product_walk){.asking = asking, .run = run, .opens = world};
     asking_expect(asking, options);
     replayer_init(&it->replayer, options);
+    struct walk_choice *choice =
+        walk_choice_new(&it->replayer, asking->seed, DRAWS, has_failed, asking);
+    if (has_failed(asking))
+        fail = failure_set(failure, FAIL_UNKNOWN, "%s", asking_failure(asking)->text);
     for (int i = 0, lost = 0; i < walks && lost < LOST_MAX && !fail; i++) {
-        fail = make_walk_twice(it, i, failure);
+        const int number = walk_choice_next(choice);
+        if (number < 0)
+            break;
+        fail = make_walk_twice(it, number, failure);
+        if (!it->is_lost)
+            walk_choice_made(choice);
         lost += it->is_lost;
         asking->replayed.same += !fail && !it->is_lost;
         asking->replayed.lost += it->is_lost;
         asking->replayed.other += fail == FAIL_UNKNOWN;
     }
+    walk_choice_free(choice);
     replayer_close(&it->replayer);
     free(it->seen);
     free(it->tokens);

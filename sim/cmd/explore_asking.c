@@ -305,7 +305,7 @@ static enum fail conclude(struct explore_asking *it, struct asking *asking,
 
 /* A cell in which nothing was found that is the lock's own failure: walks through its search are
  * replayed. Those with waits that add up have no grid that a worker could follow. */
-enum { WALKS_FIRST = 20, WALKS_EACH = 3 };
+enum { WALKS_FIRST = 12, WALKS_EACH = 4 };
 
 static void replay_walks(struct explore_asking *it, struct asking *asking, struct cell *cell,
                          const struct run *run, const struct confirm_world *world)

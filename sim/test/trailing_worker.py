@@ -130,6 +130,22 @@ class Piping(SetNxPxCad):
         return taken
 
 
+class Impatient(SetNxPxCad):
+    """It deletes the key first in an attempt behind one that was refused and one that failed."""
+
+    outcomes = ()
+
+    def take(self):
+        if self.outcomes == (False, None):
+            self.redis("DEL", self.key)
+        taken = None
+        try:
+            taken = super().take()
+        finally:
+            self.outcomes = (*self.outcomes[-1:], taken)
+        return taken
+
+
 class Alternating(SetNxPxCad):
     """Seven tokens by turns."""
 
