@@ -265,28 +265,40 @@ static enum fail greet(struct stress *stress, struct failure *failure)
     return fail ? fail : load_order_prove(stress, failure);
 }
 
-static enum fail prepare_servers(struct stress *stress, bool wants_replica, struct failure *failure)
+static enum fail have_servers(struct stress *stress, bool wants_replica, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
     char key[LOCK_KEY_MAX];
-    stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
-    for (int i = 0; i < options->locks; i++)
-        (options->is_cluster ? live_cluster_prefix : live_lock_prefix)(stress->live, i,
-                                                                       stress->prefixes[i]);
     if (!options->is_cluster)
         return live_prepare(stress->live, options->servers, wants_replica, options->locks,
                             &stress_connection_events, failure);
     load_cluster_key(stress, 0, key);
-    if (live_prepare_cluster(stress->live, key, options->locks, &stress_connection_events, failure))
-        return failure->code;
-    return load_cluster_begin(stress, failure);
+    return live_prepare_cluster(stress->live, key, options->locks, &stress_connection_events,
+                                failure);
+}
+
+/* Nothing has begun: for one of ours that has ended since the last run there is another. */
+static enum fail prepare_servers(struct stress *stress, bool wants_replica, struct failure *failure)
+{
+    struct live *live = stress->live;
+    struct failure how;
+    const struct stress_options *options = stress->options;
+    stress->prefixes = memory_new((size_t)options->locks, sizeof *stress->prefixes);
+    for (int i = 0; i < options->locks; i++)
+        (options->is_cluster ? live_cluster_prefix : live_lock_prefix)(stress->live, i,
+                                                                       stress->prefixes[i]);
+    enum fail fail = have_servers(stress, wants_replica, failure);
+    if (fail == FAIL_UNAVAILABLE && live->servers.count && live_server_died(live, &how)) {
+        servers_bury(&live->servers);
+        fail = have_servers(stress, wants_replica, failure);
+    }
+    return !fail && options->is_cluster ? load_cluster_begin(stress, failure) : fail;
 }
 
 static enum fail prepare(struct stress *stress, struct failure *failure)
 {
     const struct stress_options *options = stress->options;
     assert(!stress_can(stress->live, options, failure));
-    servers_bury(&stress->live->servers); /* those that have ended since the last run */
     const bool wants_replica = (options->scheme->needs_replica || options->failover_ppm ||
                                 options->sentinel_failover_ppm) &&
                                !stress->live->servers.is_foreign;

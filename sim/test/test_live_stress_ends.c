@@ -111,10 +111,17 @@ static void kill_server_of(const struct live *own)
     assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
 }
 
-static void kill_who_is_greeted(uv_prepare_t *turn)
+/* What goes through its proxy is asked before clients connect, too: to prove that way. */
+struct killer {
+    struct live *own;
+    bool while_clients_connect;
+};
+
+static void kill_who_is_reached(uv_prepare_t *turn)
 {
-    const struct live *own = turn->data;
-    if (!own->is_busy || !own->endpoints[0].connections)
+    const struct killer *killer = turn->data;
+    const struct live *own = killer->own;
+    if (own->is_busy != killer->while_clients_connect || !own->endpoints[0].connections)
         return;
     kill_server_of(own);
     (void)uv_prepare_stop(turn);
@@ -146,37 +153,45 @@ static void a_server_that_dies_at_the_very_end_loses_nothing(void **state)
     assert_string_equal(outcome.doubt.text, outcome.ended.text);
 }
 
-/* While clients connect, and between two runs: the next run has another server. */
+static void short_run(struct live *own, struct stress_outcome *outcome)
+{
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct failure why;
+    options.duration_us = SECOND_US / 10;
+    assert_int_equal(live_stress(own, &options, outcome, &why), FAIL_NONE);
+}
+
+/* The next run has another server; and so has one whose server dies before. */
 static void a_server_that_dies_before_its_clients_begin_ends_one_run(void **state)
 {
     (void)state;
-    struct live *own;
+    struct killer killer = {0};
     struct live_options how = {.steering = REAL_TIME};
-    struct stress_options options = options_of("set-nx-px-cad");
     struct stress_outcome outcome;
     struct failure why;
-    uv_prepare_t turn;
-    assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
-    assert_int_equal(uv_prepare_init(&own->loop, &turn), 0);
+    uv_prepare_t turn = {.data = &killer};
+    assert_int_equal(live_new(&killer.own, &how, &why), FAIL_NONE);
+    assert_int_equal(uv_prepare_init(&killer.own->loop, &turn), 0);
     uv_unref((uv_handle_t *)&turn);
-    turn.data = own;
-    assert_int_equal(uv_prepare_start(&turn, kill_who_is_greeted), 0);
-    assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
-    assert_string_equal(outcome.ended.text, "it ended while its clients connected: server 1: "
-                                            "redis-server was killed by signal 9");
-    assert_string_equal(outcome.doubt.text, outcome.ended.text);
-    assert_int_equal(summary.sections, 0);
-    for (int killed_before = 0; killed_before < 2; killed_before++) {
-        if (killed_before)
-            kill_server_of(own);
-        options = options_of("set-nx-px-cad");
-        options.duration_us = SECOND_US / 10;
-        assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
-        assert_int_equal(outcome.ended.code, FAIL_NONE);
-        assert_true(summary.sections > 0);
+    for (int times = 0; times < 3; times++) {
+        killer.while_clients_connect = times == 1;
+        assert_int_equal(uv_prepare_start(&turn, kill_who_is_reached), 0);
+        short_run(killer.own, &outcome);
+        assert_false(uv_is_active((uv_handle_t *)&turn)); /* it has struck */
+        if (killer.while_clients_connect)
+            assert_string_equal(outcome.ended.text, "it ended while its clients connected: server "
+                                                    "1: redis-server was killed by signal 9");
+        else
+            assert_int_equal(outcome.ended.code, FAIL_NONE);
+        if (killer.while_clients_connect)
+            assert_string_equal(outcome.doubt.text, outcome.ended.text);
+        assert_int_equal(summary.sections > 0, !killer.while_clients_connect);
     }
+    kill_server_of(killer.own);
+    short_run(killer.own, &outcome);
+    assert_true(outcome.ended.code == FAIL_NONE && summary.sections > 0);
     uv_close((uv_handle_t *)&turn, NULL);
-    live_free(own);
+    live_free(killer.own);
 }
 
 /* --- descriptors: in a child, for a limit cannot be raised again --- */
