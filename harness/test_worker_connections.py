@@ -220,7 +220,7 @@ def test_a_release_whose_connection_takes_longer_than_the_lease(picklock, own, t
 @pytest.mark.skipif(not shutil.which("strace"), reason="the Debian package strace is not installed")
 def test_where_the_kernel_does_not_say_who_connects_it_is_unknown(own, tmp_path):
     command = [BUILD / "picklock", "run", "--worker", own(PLAIN_DELETE, more=EACH), "scenarios/slow-dial.yaml", "--out", tmp_path / "out"]
-    strace = ["strace", "-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:error=EPERM"]
+    strace = ["strace", "-o", "/dev/null", "-e", "trace=sendmsg", "-e", "inject=sendmsg:error=EPERM"]
     ran = subprocess.run(strace + command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert "A cannot connect to server 1: who connects cannot be found: this kernel answers no sock_diag" in " ".join(ran.stdout.split()), ran
     assert "1 unknown" in ran.stdout, ran

@@ -64,7 +64,9 @@ static int find_dials(int port, uint16_t ports[DIALS_MAX])
     const int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     int count = 0;
     ssize_t length = -1;
-    if (kernel >= 0 && send(kernel, &question, sizeof question, 0) == (ssize_t)sizeof question)
+    struct iovec bytes = {.iov_base = (void *)(uintptr_t)&question, .iov_len = sizeof question};
+    const struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    if (kernel >= 0 && sendmsg(kernel, &message, 0) == (ssize_t)sizeof question)
         length = recv(kernel, answer, sizeof answer, 0);
     while (length > 0 && !take_ports(answer, (size_t)length, port, ports, &count))
         length = recv(kernel, answer, sizeof answer, 0);
