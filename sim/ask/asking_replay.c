@@ -34,6 +34,7 @@ enum { LOG_MAX = 240, WORDS_OF_STEP_MAX = 640 };
 struct replayed_client {
     struct seat seat;  /* its token, and no process */
     char log[LOG_MAX]; /* how its operations have ended so far */
+    bool is_struck;    /* by a fault, since its attempt began */
 };
 
 struct product_walk {
@@ -304,13 +305,15 @@ static enum fail tell_difference(const struct product_walk *it, const struct suc
                        it->difference);
 }
 
-/* Who was refused has written nothing where no message is late, sent twice or lost. */
+/* Who was refused has written nothing where no message is late or sent twice, and none was lost. */
 static void free_token(struct product_walk *it, int client)
 {
     const uint8_t *budget = it->replayer.options.budget;
     bool is_prompt = true;
     for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-        is_prompt &= !budget[fault] || fault == FAULT_SLOW_WORK;
+        is_prompt &= !budget[fault] || fault == FAULT_SLOW_WORK ||
+                     (!it->clients[client].is_struck &&
+                      (fault == FAULT_LOSE_REQUEST || fault == FAULT_LOSE_REPLY));
     for (int i = it->tokens_count - 1; i >= 0 && is_prompt; i--)
         if (it->tokens[i].client == client) {
             it->tokens[i].is_free = true;
@@ -364,8 +367,12 @@ static enum fail make_step(struct product_walk *it, bool *is_over, struct failur
     const struct successor step = replayer->steps[at];
     const unsigned did = long_walk_did(replayer, &step);
     const int count = translate_step(&replayer->space, replayer->words, &step, choices);
-    if (step.kind == ACTION_ACQUIRE)
+    if (step.kind == ACTION_INJECT && step.client >= 0)
+        it->clients[step.client].is_struck = true;
+    if (step.kind == ACTION_ACQUIRE) {
+        it->clients[step.client].is_struck = false;
         seat_begin_attempt(&it->clients[step.client].seat);
+    }
     if (apply_all(it, choices, count, failure))
         return failure->code;
     *is_over = it->is_lost;

@@ -429,7 +429,8 @@ static bool takes_place(const struct cell *again, const struct cell *cell, int f
 }
 
 /* Such cells are asked for once more, with waits that are added up; then with a lease of so many
- * more ticks: several waits of an operation may each end within another one of them. */
+ * more ticks: several waits of an operation may each end within another one of them. Who does not
+ * answer alike then says nothing there: his waits add up to just what he waits for in all. */
 static enum fail decide_with_waits(struct explore_asking *asking, struct cells *cells,
                                    const struct cell *before, const struct explore_args *args,
                                    int finer, struct failure *failure)
@@ -446,7 +447,8 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
     if (part.count)
         fail = decide_and_replay(&again, &part, args, NULL, failure);
     for (int i = 0; i < part.count; i++) {
-        const bool is_taken = !fail && takes_place(&part.rows[i], first[i], finer);
+        const bool is_told = !again.has_failed || cell_is_violated(&part.rows[i]);
+        const bool is_taken = !fail && is_told && takes_place(&part.rows[i], first[i], finer);
         part.rows[i].rounds_waits = first[i]->rounds_waits;
         part.rows[i].adds_waits = true;
         cell_close(is_taken ? first[i] : &part.rows[i]);
@@ -454,7 +456,7 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
             *first[i] = part.rows[i];
     }
     asking->executions_again += again.figures.executions;
-    if (part.count)
+    if (part.count && !again.has_failed)
         asking->finer = finer;
     free(first);
     free(part.rows);
