@@ -288,7 +288,8 @@ static enum fail prepare_servers(struct stress *stress, bool wants_replica, stru
         (options->is_cluster ? live_cluster_prefix : live_lock_prefix)(stress->live, i,
                                                                        stress->prefixes[i]);
     enum fail fail = have_servers(stress, wants_replica, failure);
-    if (fail == FAIL_UNAVAILABLE && live->servers.count && live_server_died(live, &how)) {
+    if (fail == FAIL_UNAVAILABLE && !live->servers.is_foreign && live->servers.count &&
+        live_server_died(live, &how)) {
         servers_bury(&live->servers);
         fail = have_servers(stress, wants_replica, failure);
     }
