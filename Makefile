@@ -189,12 +189,15 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 # is five times as slow here, and each line is reached by few of them. SANITISED_RUNS=300 SANITISED_SAMPLE=1 (check-long) is all of it.
 SANITISED_RUNS   ?= 30
 SANITISED_SAMPLE ?= 11
+# Minutes each, of which most are waits: check-long has them.
+SANITISED_SKIPS  ?= test_live_stress_strikes test_live_stress_pairs test_live_stress_outages
 
 # What was freed is kept back for a while: 16 MB of it, not 256, all of which would be copied whenever a process is begun.
 sanitised: export ASAN_OPTIONS ?= quarantine_size_mb=16
+sanitised: SANITISED_TESTS = $(filter-out $(SANITISED_SKIPS),$(TESTS))
 sanitised: ## the C unit tests under address and undefined sanitizers; SANITISED_RUNS=N random walks, every SANITISED_SAMPLE=N'th search
-	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(TESTS:%=$(BUILD)/sanitised/test/%)
-	@BUILD="$(BUILD)/sanitised" PICKLOCK_RUNS=$(SANITISED_RUNS) PICKLOCK_SAMPLE=$(SANITISED_SAMPLE) PICKLOCK_SEED=20261123 harness/units.sh $(TESTS)
+	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(SANITISED_TESTS:%=$(BUILD)/sanitised/test/%)
+	@BUILD="$(BUILD)/sanitised" PICKLOCK_RUNS=$(SANITISED_RUNS) PICKLOCK_SAMPLE=$(SANITISED_SAMPLE) PICKLOCK_SEED=20261123 harness/units.sh $(SANITISED_TESTS)
 
 # clang warns of what it reads, before it optimises.
 clang: ## everything with clang: no warning

@@ -2,6 +2,7 @@
 (sim/ask/, sim/explore/result/retime.c)."""
 
 import json
+import os
 import re
 
 import pytest
@@ -39,7 +40,10 @@ def test_who_waits_before_its_look_may_look_in_time(picklock, tmp_path):
     assert found["none"] == "safe" and "unlock-bug" in found["slow-work"], out
 
 
-@pytest.mark.parametrize("worker", ["looks-between-long", "waits-on-both-sides"])
+@pytest.mark.parametrize("worker", [
+    pytest.param("looks-between-long", marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one of two: make check-long")),
+    "waits-on-both-sides",
+])
 def test_waits_that_each_end_within_another_tick_are_asked_with_finer_ones(picklock, tmp_path, worker):
     """Together they are less than a lease, so it takes a section that lasts."""
     found, _, out = asked(picklock, tmp_path, worker, "none,slow-work")
