@@ -78,6 +78,19 @@ static const struct grant *grant_of(const struct ledger *ledger, int client, int
                       : ledger_grant(ledger, client, server);
 }
 
+/* A key of a try that was over when the one that won began. But what a server lost is of that one,
+ * unless it was asked again since: its key is none of those by which it is known when that began.
+ */
+static bool is_of_former_try(const struct ledger *ledger, int number, int server,
+                             const struct grant *grant)
+{
+    if (ledger->quorum == 1 || grant->ending == ENDING_NONE ||
+        grant->ended_us > ledger->clients[number].won_us)
+        return false;
+    return ledger_is_asked_again(ledger, number, server, grant) ||
+           cause_blame(ending_cause(ledger, grant)) != BLAME_DEPLOYMENT;
+}
+
 /* Had that server granted it the lock before it was told, or has it renewed what it has? NO_INDEX:
  * no. */
 static int64_t vote_index(const struct ledger *ledger, int client, int server)
@@ -85,10 +98,9 @@ static int64_t vote_index(const struct ledger *ledger, int client, int server)
     const int64_t told = ledger->clients[client].held_index;
     for (int i = 0; i < GRANTS_EACH; i++) {
         const struct grant *grant = grant_of(ledger, client, server, i);
-        const bool is_of_former_try = ledger->quorum > 1 && grant->ending != ENDING_NONE &&
-                                      grant->ended_us <= ledger->clients[client].won_us;
         if (grant->index != NO_INDEX && (grant->index < told || grant->is_renewed) &&
-            !ledger_is_given_back(ledger, grant) && !is_of_former_try)
+            !ledger_is_given_back(ledger, grant) &&
+            !is_of_former_try(ledger, client, server, grant))
             return grant->index;
     }
     return NO_INDEX;

@@ -373,6 +373,10 @@ bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, 
 /* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
  * and not what its client holds by. */
 bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant);
+/* Has that client asked the server again, in the same attempt, since it asked for that grant? False
+ * where nobody saw requests leave. */
+bool ledger_is_asked_again(const struct ledger *ledger, int client, int server,
+                           const struct grant *grant);
 
 /* The lease of that client's last attempt; NEVER_US: not known (yet), or without an end. */
 static inline int64_t ledger_lease_us(const struct ledger *ledger, int client)

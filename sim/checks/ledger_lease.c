@@ -19,18 +19,23 @@ static int64_t executed_us(const struct grant *grant)
     return grant->from_us;
 }
 
+bool ledger_is_asked_again(const struct ledger *ledger, int client, int server,
+                           const struct grant *grant)
+{
+    const int64_t last_us = ledger->clients[client].asked_us[server];
+    return last_us != NEVER_US && grant->asked_us != NEVER_US && last_us > grant->asked_us;
+}
+
 /* Servers that have granted it the lock in another round than the last: they were asked again
  * since, or refused it because of that; as bits, and only where the others are enough without them.
  */
 static unsigned of_other_rounds(const struct ledger *ledger, int number)
 {
-    const struct ledger_client *client = &ledger->clients[number];
-    unsigned earlier = client->refused_itself;
+    unsigned earlier = ledger->clients[number].refused_itself;
     int others = 0;
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, number, s);
-        const int64_t last_us = client->asked_us[s];
-        if (last_us != NEVER_US && grant->asked_us != NEVER_US && last_us > grant->asked_us)
+        if (ledger_is_asked_again(ledger, number, s, grant))
             earlier |= 1u << s;
         others += grant->index != NO_INDEX && grant->ending == ENDING_NONE && !(earlier >> s & 1);
     }

@@ -134,6 +134,15 @@ static void granted_takes_a_majority(void **state)
     }
 }
 
+static void asks_server(struct story *story, int server)
+{
+    happens(story, (struct event){.kind = EVENT_SEND,
+                                  .client = A,
+                                  .server = server,
+                                  .op = OP_ACQUIRE,
+                                  .opaque = &script});
+}
+
 /* A's first round was not answered, and its keys run out, or are given back, or it asked none; B
  * has two servers when A asks again, in the same call, and gets the third: no majority. Where B has
  * left again, and A gets all, it is one. */
@@ -160,11 +169,7 @@ static void keys_of_a_round_before_that_have_run_out_are_no_votes(void **state)
             runs_on(story, B, s, OP_RELEASE, deleted(B));
         returns(story, B, OP_RELEASE, RESULT_RELEASED);
         for (int s = 0; s < SERVERS; s++)
-            happens(story, (struct event){.kind = EVENT_SEND,
-                                          .client = A,
-                                          .server = s,
-                                          .op = OP_ACQUIRE,
-                                          .opaque = &script});
+            asks_server(story, s);
         for (int s = got_from; s < SERVERS; s++)
             runs_on(story, A, s, OP_ACQUIRE, created(A));
         returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
@@ -173,6 +178,39 @@ static void keys_of_a_round_before_that_have_run_out_are_no_votes(void **state)
             assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
         else
             assert_holds(story, PROPERTY_TRUTHFUL);
+        story_free(story);
+    }
+}
+
+static void asks_one(struct story *story, int server, struct key_effect effect)
+{
+    asks_server(story, server);
+    runs_on(story, A, server, OP_ACQUIRE, effect);
+}
+
+/* A has server 0, which forgets that and is B's then, as server 1, when A asks server 2 and has it,
+ * too: what was lost is a vote, unless A asks that server again, and is refused there. */
+static void a_vote_that_was_lost_before_the_last_one_is_asked_for_is_one(void **state)
+{
+    (void)state;
+    for (int is_asked_again = 0; is_asked_again < 2; is_asked_again++) {
+        struct story *story = of_quorum();
+        calls(story, A, OP_ACQUIRE);
+        asks_one(story, 0, created(A));
+        at(story, 10);
+        strikes(story, "flush-all", -1, 0, 0);
+        calls(story, B, OP_ACQUIRE);
+        for (int s = 0; s < 2; s++)
+            runs_on(story, B, s, OP_ACQUIRE, created(B));
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        at(story, 20);
+        if (is_asked_again)
+            asks_one(story, 0, refused(EFFECT_SET, B));
+        asks_one(story, 2, created(A));
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1,
+                        is_asked_again ? CAUSE_SPLIT_GRANT : CAUSE_LOST_GRANT);
         story_free(story);
     }
 }
@@ -244,6 +282,7 @@ int main(void)
         cmocka_unit_test(who_releases_twice_may_find_what_a_server_kept),
         cmocka_unit_test(granted_takes_a_majority),
         cmocka_unit_test(keys_of_a_round_before_that_have_run_out_are_no_votes),
+        cmocka_unit_test(a_vote_that_was_lost_before_the_last_one_is_asked_for_is_one),
         cmocka_unit_test(keys_of_an_attempt_before_are_no_votes),
         cmocka_unit_test(an_overrun_is_not_within_a_lease),
     };
