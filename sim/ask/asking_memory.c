@@ -6,21 +6,39 @@
 
 #include <stdio.h>
 
+/* Two that were told the same and did not do the same: behind which history, and what each did. */
+struct apart {
+    char history[600], did[600], other[600];
+};
+
+/* False: they did not differ, or not again in new processes; why is in failure. */
+static bool tell_apart(const struct twins *pair, uint32_t end, struct apart *apart,
+                       struct failure *failure)
+{
+    const struct worker_asker *worker = &pair->asking->worker;
+    char happened[200];
+    if (!pair->have_differed || twins_ask_again(pair, failure) != FAIL_UNKNOWN)
+        return false;
+    worker_asker_tell_step(worker, pair->apart[0], happened, sizeof happened, apart->did,
+                           sizeof apart->did);
+    worker_asker_tell_step(worker, pair->apart[1], happened, sizeof happened, apart->other,
+                           sizeof apart->other);
+    (void)worker_asker_tell(worker, end, apart->history, sizeof apart->history);
+    return true;
+}
+
 /* --- whose token --- */
 
 static enum fail tell_whose(const struct twins *pair, uint32_t end, struct failure *failure)
 {
-    const struct worker_asker *worker = &pair->asking->worker;
-    char text[600], happened[200], again[600], other[600];
-    if (!pair->have_differed || twins_ask_again(pair, failure) != FAIL_UNKNOWN)
+    struct apart apart;
+    if (!tell_apart(pair, end, &apart, failure))
         return failure->code;
-    worker_asker_tell_step(worker, pair->apart[1], happened, sizeof happened, other, sizeof other);
-    worker_asker_tell_step(worker, pair->apart[0], happened, sizeof happened, again, sizeof again);
     return failure_set(failure, FAIL_UNKNOWN,
                        "it remembers whose token it has heard of: after \"%s\", when it hears of "
                        "that token again in a later attempt, it %s, where it else %s. That is not "
                        "decided by asking yet; --search random runs it",
-                       worker_asker_tell(worker, end, text, sizeof text), again, other);
+                       apart.history, apart.did, apart.other);
 }
 
 /* The same holder refuses it so often, or always another one. */
@@ -52,19 +70,15 @@ static enum fail compare_whose(struct asking *asking, uint32_t end, bool is_firs
 static enum fail tell_when(const struct twins *pair, uint32_t end, int ticks,
                            struct failure *failure)
 {
-    const struct asking *asking = pair->asking;
-    const struct worker_asker *worker = &asking->worker;
-    char text[600], happened[200], did[600], other[600];
-    if (!pair->have_differed || twins_ask_again(pair, failure) != FAIL_UNKNOWN)
+    struct apart apart;
+    if (!tell_apart(pair, end, &apart, failure))
         return failure->code;
-    worker_asker_tell_step(worker, pair->apart[1], happened, sizeof happened, other, sizeof other);
-    worker_asker_tell_step(worker, pair->apart[0], happened, sizeof happened, did, sizeof did);
     return failure_set(failure, FAIL_UNKNOWN,
                        "it remembers when an attempt was: after \"%s\", when the next one begins "
                        "%.2f leases later, it %s, where a new one %s. That is not decided by "
                        "asking yet; --search random runs it",
-                       worker_asker_tell(worker, end, text, sizeof text),
-                       (double)ticks / asking->lease_ticks, did, other);
+                       apart.history, (double)ticks / pair->asking->lease_ticks, apart.did,
+                       apart.other);
 }
 
 /* As much time passes as a search tells apart; behind a failure, or a connection that broke, the

@@ -74,18 +74,25 @@ static void a_run_that_is_held_up_goes_on(void **state)
     assert_true(outcome.elapsed_us >= SECOND_US / 2);
 }
 
+static struct live *own_servers(void)
+{
+    struct live *own;
+    struct live_options how = {.steering = REAL_TIME};
+    struct failure why;
+    assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
+    return own;
+}
+
 /* By whoever notices first: its clients, whose connections break, or the look at servers that comes
  * ten times a second. */
 static void a_dead_server_is_told(void **state)
 {
     (void)state;
     for (int by_the_look = 0; by_the_look < 2; by_the_look++) {
-        struct live *own;
-        struct live_options how = {.steering = REAL_TIME};
+        struct live *own = own_servers();
         struct stress_options options = options_of("set-nx-px-cad");
         struct stress_outcome outcome;
         struct failure why;
-        assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
         options.duration_us = SECOND_US / 4;
         assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
         options = options_of("set-nx-px-cad");
@@ -136,12 +143,10 @@ static void kill_when_all_is_proved(void *context)
 static void a_server_that_dies_at_the_very_end_loses_nothing(void **state)
 {
     (void)state;
-    struct live *own;
-    struct live_options how = {.steering = REAL_TIME};
+    struct live *own = own_servers();
     struct stress_options options = options_of("set-nx-px-cad");
     struct stress_outcome outcome;
     struct failure why;
-    assert_int_equal(live_new(&own, &how, &why), FAIL_NONE);
     options.duration_us = SECOND_US / 4; /* no other look */
     options.proved = kill_when_all_is_proved;
     options.proved_context = own;
