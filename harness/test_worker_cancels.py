@@ -201,6 +201,8 @@ def test_by_asking_nobody_is_cancelled_which_is_told(picklock, written):
                    "--wait", "100ms", "--no-cache")
     assert "Its acquires are not cancelled: --search random does that." in " ".join(ran.out.split()), ran
     assert "unreleased" not in ran.out, ran
+    # Two waits of 50 ms are its 100 ms, or a little more.
+    assert "the worker did not answer alike then, or could not be asked on" in " ".join(ran.out.split()), ran
 
 
 def test_who_holds_the_lock_cannot_be_cancelled(picklock, written, tmp_path):

@@ -429,8 +429,7 @@ static bool takes_place(const struct cell *again, const struct cell *cell, int f
 }
 
 /* Such cells are asked for once more, with waits that are added up; then with a lease of so many
- * more ticks: several waits of an operation may each end within another one of them. Who does not
- * answer alike then says nothing there: his waits add up to just what he waits for in all. */
+ * more ticks: several waits of an operation may each end within another one of them. */
 static enum fail decide_with_waits(struct explore_asking *asking, struct cells *cells,
                                    const struct cell *before, const struct explore_args *args,
                                    int finer, struct failure *failure)
@@ -456,6 +455,7 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
             *first[i] = part.rows[i];
     }
     asking->executions_again += again.figures.executions;
+    asking->stands |= again.has_failed;
     if (part.count && !again.has_failed)
         asking->finer = finer;
     free(first);

@@ -12,8 +12,10 @@ struct explore_asking {
     struct asking_figures figures; /* executions 0: it was not asked */
     uint64_t executions_again;     /* with waits that are added up; 0: it was not needed */
     int cells_again;               /* that were decided so */
-    bool adds_waits;               /* so it is asked now */
-    int finer;                     /* with a lease of so many more ticks */
+    bool stands; /* and it did not answer alike then: its waits come to just what it waits for in
+                    all. What was not found then stands as the first search has it */
+    bool adds_waits; /* so it is asked now */
+    int finer;       /* with a lease of so many more ticks */
     int lease_ticks;
     enum asking_extend extend;
     bool could_be_cancelled;

@@ -80,6 +80,10 @@ static const char *const extend_words[] = {
     [EXTEND_IS_SKIPPED] = " It is not asked to extend (--no-extend).",
 };
 
+static const char stands_words[] = " But the worker did not answer alike then, or could not be "
+                                   "asked on: what was not found broken "
+                                   "so is as the first search has it.";
+
 static void note_again(struct results *results, const struct explore_asking *asking)
 {
     char finer[48] = "";
@@ -91,9 +95,10 @@ static void note_again(struct results *results, const struct explore_asking *ask
                      memory_format("Asked again, with waits that add up to whole ticks instead of "
                                    "each being rounded up to some%s, in %" PRIu64
                                    " executions, for what hangs on how long a wait is: %d %s "
-                                   "decided so. A wait of less takes no time then, as a message.",
+                                   "decided so. A wait of less takes no time then, as a message.%s",
                                    finer, asking->executions_again, asking->cells_again,
-                                   asking->cells_again == 1 ? "cell was" : "cells were"));
+                                   asking->cells_again == 1 ? "cell was" : "cells were",
+                                   asking->stands ? stands_words : ""));
 }
 
 void explore_asking_note(struct results *results, const struct explore_asking *asking,
