@@ -36,21 +36,27 @@ struct lock_fences {
     int64_t forgot_index;  /* the last time that a server forgot its keys */
     bool has_reset;        /* a client of the history wrote the counter other than by counting */
     bool is_counted_anew;  /* the counter went back: the resource may know larger numbers */
-    int64_t
-        of_before; /* the largest that the resource accepted since of a grant of before; 0: none */
+    int64_t largest;       /* that the resource ever accepted; 0: none */
+    int64_t of_before;  /* the largest that it accepted of a grant of before a server had forgotten
+                           its keys, which may come back with a snapshot; 0: none */
+    int64_t of_unknown; /* the same, of a grant too long ago to know who is newer; 0: none */
     struct reached counted[SERVERS_MAX], accepted[SERVERS_MAX];
 };
 
 struct fence_order {
     bool saw_fence, saw_write, saw_fenced_write;
     bool is_impossible; /* a number went back where no server can have forgotten it */
+    int *attempts; /* each client's last, when a server forgot its keys last; behind the locks */
     struct lock_fences locks[];
 };
 
 static void *make(const struct ledger *ledger)
 {
     size_t locks = (size_t)ledger->head->locks;
-    struct fence_order *made = memory_new(1, sizeof *made + locks * sizeof *made->locks);
+    size_t clients = (size_t)ledger->head->clients;
+    struct fence_order *made = memory_new(1, sizeof *made + locks * sizeof *made->locks +
+                                                 clients * sizeof *made->attempts);
+    made->attempts = (int *)&made->locks[locks];
     for (size_t i = 0; i < locks; i++) {
         struct lock_fences *lock = &made->locks[i];
         for (int k = 0; k < RECENT_MAX; k++)
@@ -81,11 +87,13 @@ static bool goes_back(struct reached *reached, const struct event *event, int64_
     return false;
 }
 
-static void forget(struct lock_fences *lock, const struct event *event)
+static void forget(struct monitor *monitor, struct lock_fences *lock, const struct event *event)
 {
+    struct fence_order *self = monitor->state;
+    for (int i = 0; i < monitor->ledger->head->clients; i++)
+        self->attempts[i] = monitor->ledger->clients[i].attempt;
     lock->forgot_index = event->index;
     lock->newest.grant = NO_INDEX;
-    lock->of_before = 0;
 }
 
 /* What no fault made, in a history that tells of all who write, no server has forgotten: then it
@@ -102,9 +110,9 @@ static bool is_forgotten(struct monitor *monitor, const struct lock_fences *lock
 }
 
 /* The history says so itself. */
-static void restarted(struct lock_fences *lock, const struct event *event)
+static void restarted(struct monitor *monitor, struct lock_fences *lock, const struct event *event)
 {
-    forget(lock, event);
+    forget(monitor, lock, event);
     if (event->server >= 0)
         lock->counted[event->server] = lock->accepted[event->server] = (struct reached){0};
 }
@@ -136,7 +144,7 @@ static void counted(struct monitor *monitor, const struct event *event)
         !is_forgotten(monitor, lock, &effect))
         return;
     lock->is_counted_anew = true;
-    forget(lock, event);
+    forget(monitor, lock, event);
 }
 
 /* --- tokens grow with grants --- */
@@ -280,22 +288,24 @@ static void accepted_older(struct monitor *monitor, const struct event *event,
     say_write(monitor, event, CAUSE_STALE_WRITE, what);
 }
 
-/* Is that token of before a server forgot the counter? Where its attempt is too long ago, the
- * counter tells, which has not come so far since. */
-static bool is_of_before(const struct lock_fences *lock, const struct event *event, int64_t grant,
-                         int64_t fence)
+/* Is that token of before a server forgot the counter? Where its grant is too long ago, the attempt
+ * tells. */
+static bool is_of_before(const struct monitor *monitor, const struct event *event, int64_t grant)
 {
+    const struct fence_order *self = monitor->state;
+    const struct lock_fences *lock = &self->locks[event->lock];
     return lock->forgot_index != NO_INDEX &&
            (grant != NO_INDEX ? grant < lock->forgot_index
-                              : fence > lock->counted[event->server].number);
+                              : event->attempt <= self->attempts[event->client]);
 }
 
-/* Is it refused because of such a token? Where both are of before, a server may have forgotten the
- * counter between them, too; tokens out of order are told as such when they are granted. */
+/* Is it refused because of such a token? Of one that is of before itself, a server may have
+ * forgotten the counter behind it, too; tokens out of order are told as such when they are granted.
+ */
 static bool is_counted_again(const struct lock_fences *lock, const struct event *event,
-                             int64_t fence)
+                             int64_t fence, bool is_older)
 {
-    return lock->of_before > fence ||
+    return lock->of_before > fence || (is_older && lock->largest > fence) ||
            (lock->is_counted_anew && lock->accepted[event->server].number > fence);
 }
 
@@ -320,12 +330,16 @@ static void written(struct monitor *monitor, const struct event *event,
     if (is_fenced && is_accepted &&
         goes_back(&self->locks[event->lock].accepted[event->server], event, fence, fence) &&
         is_forgotten(monitor, &self->locks[event->lock], effect))
-        forget(&self->locks[event->lock], event);
+        forget(monitor, &self->locks[event->lock], event);
     int64_t grant = ledger_owned_index(ledger, event->client, event->attempt);
     struct lock_fences *lock = &self->locks[event->lock];
-    bool is_older = is_fenced && is_of_before(lock, event, grant, fence);
+    bool is_older = is_fenced && is_of_before(monitor, event, grant);
+    if (is_accepted && fence > lock->largest)
+        lock->largest = fence;
     if (is_accepted && is_older && fence > lock->of_before)
         lock->of_before = fence;
+    if (is_accepted && is_fenced && grant == NO_INDEX && fence > lock->of_unknown)
+        lock->of_unknown = fence;
     if (grant == NO_INDEX)
         return;
     struct minted *newest = &lock->newest;
@@ -335,9 +349,10 @@ static void written(struct monitor *monitor, const struct event *event,
                   is_older ? "the resource accepted this stale write: a server forgot the "
                              "counter of the tokens, which began anew"
                            : "the resource accepted this stale write");
-    bool is_reset = is_counted_again(lock, event, fence);
+    bool is_reset = is_counted_again(lock, event, fence, is_older);
     /* What came back with the server may be of a newer holder that is not known any more. */
-    bool is_newest = newest->grant <= grant && (newest->grant != NO_INDEX || !is_older);
+    bool is_newest = newest->grant <= grant && (newest->grant != NO_INDEX || !is_older) &&
+                     (is_reset || lock->of_unknown <= fence);
     if (!is_accepted && is_newest)
         say_write(monitor, event, is_reset ? CAUSE_LOST_GRANT : CAUSE_FENCE_DISORDER,
                   is_reset ? "the resource refused the newest holder's write: a server forgot the "
@@ -359,7 +374,7 @@ static void event(struct monitor *monitor, const struct event *event)
     }
     if (event->kind == EVENT_FAULT && fault_forgets(event->fault))
         for (int i = 0; i < monitor->ledger->head->locks; i++)
-            restarted(&self->locks[i], event);
+            restarted(monitor, &self->locks[i], event);
 }
 
 static const char *excused(const struct monitor *monitor)
