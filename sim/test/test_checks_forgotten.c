@@ -161,12 +161,12 @@ static void what_came_back_may_be_of_a_newer_holder(void **state)
 
 enum { STATES = 64, STEPS = 60, LEASE_MS = 300, PAST = 3 };
 
-struct server_state {
+struct counter_state {
     int64_t counter, resource, holder, over_us; /* holder: its token; 0: nobody */
 };
 
-struct server {
-    struct server_state states[STATES]; /* as it was; the last is how it is */
+struct forgetful {
+    struct counter_state states[STATES]; /* as it was; the last is how it is */
     int count;
 };
 
@@ -175,13 +175,13 @@ struct past_grant {
     int64_t fence;
 };
 
-static struct server_state *now_of(struct server *server)
+static struct counter_state *now_of(struct forgetful *server)
 {
     return &server->states[server->count - 1];
 }
 
 /* Every change is one that a snapshot, or a replica, may have been made before. */
-static struct server_state *next_of(struct server *server)
+static struct counter_state *next_of(struct forgetful *server)
 {
     if (server->count == STATES)
         memmove(server->states, server->states + 1,
@@ -191,7 +191,7 @@ static struct server_state *next_of(struct server *server)
 }
 
 /* Granted and told, or refused and told. */
-static int64_t asks(struct story *story, struct server *server, int client)
+static int64_t asks(struct story *story, struct forgetful *server, int client)
 {
     calls(story, client, OP_ACQUIRE);
     const struct command mint = command(VERB_SET_MINT, token(story, client), LEASE_MS);
@@ -201,7 +201,7 @@ static int64_t asks(struct story *story, struct server *server, int client)
         returns(story, client, OP_ACQUIRE, RESULT_REFUSED);
         return 0;
     }
-    struct server_state *state = next_of(server);
+    struct counter_state *state = next_of(server);
     state->counter++;
     state->holder = mint.value;
     state->over_us = story->now_us + LEASE_MS * 1000;
@@ -215,12 +215,12 @@ static int64_t asks(struct story *story, struct server *server, int client)
     return state->counter;
 }
 
-static void forgets(struct story *story, struct server *server, struct random *dice)
+static void forgets(struct story *story, struct forgetful *server, struct random *dice)
 {
     static const char *const faults[] = {"restart-empty", "restart-old", "failover"};
     const size_t which = random_below(dice, 3);
     if (which == 0)
-        next_of(server)[0] = (struct server_state){0};
+        next_of(server)[0] = (struct counter_state){0};
     else
         server->count = 1 + (int)random_below(dice, (uint64_t)server->count);
     strikes(story, faults[which], -1, 0, 0);
@@ -233,7 +233,7 @@ static void a_right_lock_is_not_blamed_for_what_its_server_forgot(void **state)
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         struct random dice = {.seed = seed};
         struct story *story = story_new(&minting, 1, LEASE_MS);
-        struct server server = {.count = 1};
+        struct forgetful server = {.count = 1};
         struct past_grant past[PAST * 4] = {0};
         int grants = 0;
         for (int step = 0; step < STEPS; step++) {
