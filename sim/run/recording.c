@@ -34,7 +34,19 @@ static void recording_choice(void *context, const struct choice *choice)
 
 struct event_sink recording_sink(struct recording *recording)
 {
+    if (recording->thread)
+        return sink_thread_sink(recording->thread);
     return (struct event_sink){.take = recording_take, .context = recording};
+}
+
+void recording_begin_thread(struct recording *recording)
+{
+    recording->thread = sink_thread_new(recording_sink(recording));
+}
+
+void recording_settle(struct recording *recording)
+{
+    sink_thread_settle(recording->thread);
 }
 
 struct choice_sink recording_choices(struct recording *recording)
@@ -44,6 +56,7 @@ struct choice_sink recording_choices(struct recording *recording)
 
 void recording_close(struct recording *recording)
 {
+    sink_thread_free(recording->thread);
     if (recording->writer)
         history_writer_abandon(recording->writer);
     if (recording->checks)

@@ -4,6 +4,7 @@
 #define PICKLOCK_RUN_RECORDING_H
 
 #include "history/history.h"
+#include "history/sink_thread.h"
 #include "run/runner.h"
 #include "scenario/interpreter.h"
 
@@ -13,6 +14,7 @@ struct recording {
     struct checks *checks;
     struct series_recorder *series; /* NULL: none is recorded */
     struct schedule *schedule;      /* NULL: none is written */
+    struct sink_thread *thread;     /* takes its events; NULL: whoever makes them does */
     struct history_doubts end;      /* what its history is to say of it */
     int64_t events;
     int64_t last_us;     /* time of its last event */
@@ -34,6 +36,13 @@ enum fail recording_open(struct recording *recording, const struct runner *runne
 /* Borrow the recording until it is closed. */
 struct event_sink recording_sink(struct recording *recording);
 struct choice_sink recording_choices(struct recording *recording);
+
+/* Events are taken on a thread of their own from here on, where one can be had: the checks and the
+ * history cost the run less. Nothing else is looked at but behind recording_settle(). */
+void recording_begin_thread(struct recording *recording);
+
+/* All events that were given are taken. */
+void recording_settle(struct recording *recording);
 
 /* Files are whole, or their failure ends the program: a report must not point at half a history,
  * and the row names none then. Of a run that can be made again the verdict stands without them; a

@@ -54,7 +54,7 @@ static bool is_violated(const struct finding *findings)
 /* --- what is said while it runs --- */
 
 struct watcher {
-    const struct recording *recording;
+    struct recording *recording;
     enum fail_on fail_on;
     void (*progress)(void *context, const struct stress_progress *progress);
     void *context;
@@ -83,14 +83,22 @@ static char *violations_so_far(const struct checks *checks)
     return words;
 }
 
+/* Of all that has come so far. */
+static const struct checks *settled_checks(const struct watcher *watcher)
+{
+    recording_settle(watcher->recording);
+    return watcher->recording->checks;
+}
+
 static void tell_progress(void *context, const struct stress_progress *progress)
 {
     const struct watcher *watcher = context;
     struct stress_progress told = *progress;
-    char *violations = violations_so_far(watcher->recording->checks);
+    const struct checks *checks = settled_checks(watcher);
+    char *violations = violations_so_far(checks);
     told.violations = violations;
-    told.holders = checks_holders(watcher->recording->checks);
-    told.faults = checks_struck(watcher->recording->checks);
+    told.holders = checks_holders(checks);
+    told.faults = checks_struck(checks);
     watcher->progress(watcher->context, &told);
     free(violations);
 }
@@ -99,7 +107,7 @@ static void tell_progress(void *context, const struct stress_progress *progress)
 static bool has_failed(void *context)
 {
     const struct watcher *watcher = context;
-    const struct checks *checks = watcher->recording->checks;
+    const struct checks *checks = settled_checks(watcher);
     const unsigned violated = checks_violated(checks);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (violated >> i & 1 &&
@@ -112,7 +120,7 @@ static bool has_failed(void *context)
 static void keep_proved(void *context)
 {
     struct watcher *watcher = context;
-    const struct checks *checks = watcher->recording->checks;
+    const struct checks *checks = settled_checks(watcher);
     const unsigned violated = checks_violated(checks);
     watcher->proved_events = watcher->recording->events;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
@@ -258,7 +266,12 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
 {
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
     recording->series = series_recorder_new(options->clients, recording->checks);
-    return fail ? fail : live_stress(runner->live, options, outcome, failure);
+    recording_begin_thread(recording);
+    options->sink = recording_sink(recording);
+    if (!fail)
+        fail = live_stress(runner->live, options, outcome, failure);
+    recording_settle(recording);
+    return fail;
 }
 
 /* Of a run in doubt: only what was violated before stands. */
