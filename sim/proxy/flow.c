@@ -267,7 +267,7 @@ static void look(struct flow *flow, struct frame_scan *scan)
     const char *frame = scan->bytes + scan->begin;
     size_t length = scan->at - scan->begin;
     if (flow->is_whole && (flow->is_to_server ? request_passes_unseen(flow, frame, length)
-                                              : reply_passes_unseen(flow))) {
+                                              : reply_passes_unseen(flow, frame, length))) {
         flow->is_whole = false;
         flow->settled += length;
         scan->begin = scan->at;

@@ -74,14 +74,14 @@ struct pending_request {
     struct pending_request *next; /* of those that wait for a reply */
     struct pairing_command command;
     int64_t replies_left;
-    uint64_t end; /* where it ends in the stream to the server, once it is known */
     enum pairing_feed feed;
     enum { HOOK_NONE, HOOK_REQUEST, HOOK_REPLY } in_hook;
     enum said said;   /* by the owner, inside the hook */
     bool is_queued;   /* waits for its reply */
     bool is_answered; /* by the owner: the bytes wait for their turn */
     bool is_ghost;    /* a copy: its reply is for nobody */
-    bool is_unseen;   /* replies_left requests that passed unseen, one behind the other */
+    bool
+        is_unseen; /* replies_left requests of one owner that passed unseen, one behind the other */
     char *answer;
     size_t answer_length;
     char name[PROXY_NAME_MAX]; /* from here on nothing is zeroed, nor looked at by all */
@@ -247,7 +247,7 @@ void requests_free_spare(struct proxy *proxy);
 /* reply.c */
 /* The whole reply of a request that passed unseen, and others of them wait behind it: it goes on.
  * False: it must be decided. */
-bool reply_passes_unseen(struct flow *flow);
+bool reply_passes_unseen(struct flow *flow, const char *bytes, size_t length);
 enum frame reply_decide(struct flow *flow, const char *bytes, size_t length);
 void reply_dropped(
     struct flow *flow); /* the reply in hand goes nowhere: what goes instead of it? */

@@ -54,6 +54,7 @@ struct proxy_request {
     int64_t held_us; /* how long the owner had held it, where he shows it to somebody else */
     int copies;      /* the owner may set it while deciding: so many more copies go upstream (their
                         replies are thrown away); only for a request that is looked at whole */
+    uint64_t end;    /* proxy_request_end() */
 };
 
 enum { PROXY_KEY_MAX = 256, PROXY_NAME_MAX = 32 };
@@ -76,8 +77,10 @@ struct proxy_hooks {
     /* A whole request has come, or as much of it as will be looked at. */
     enum proxy_decision (*request)(void *context, void *link_owner, struct proxy_request *request);
     /* May this one (whole, outside MULTI, with one reply) pass without request() and reply()? Asked
-     * in front of request(). NULL: none may, unless there is no request() either. */
-    bool (*passes_unseen)(void *context, void *link_owner, const struct proxy_request *request);
+     * in front of request(). NULL: none may, unless there is no request() either. Where it says so
+     * and sets the request's owner, reply() is told the reply, which must pass: of that request
+     * nothing but its owner is known then. Such replies come in the order of their requests. */
+    bool (*passes_unseen)(void *context, void *link_owner, struct proxy_request *request);
     /* Its whole reply has come; bytes are borrowed (the first capped part of a large one). Once a
      * reply: SUBSCRIBE a b has two. */
     enum proxy_decision (*reply)(void *context, void *link_owner, struct proxy_request *request,
@@ -183,7 +186,8 @@ void proxy_reply_answer(struct proxy_request *request, const char *bytes, size_t
  * so far. Not in the middle of a reply. */
 void proxy_link_say(struct proxy_link *link, const char *bytes, size_t length);
 
-/* Where it ends in the stream of bytes to the server; UINT64_MAX: not all of it has passed yet. */
+/* Where it ends in the stream of bytes to the server; UINT64_MAX: not all of it has passed yet. Of
+ * one that passes unseen, where it will end. */
 uint64_t proxy_request_end(const struct proxy_request *request);
 
 /* What the client has written is read now: whoever wrote it knows, and need not wait until the loop

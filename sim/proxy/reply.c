@@ -35,7 +35,7 @@ static enum proxy_decision ask(struct pending_request *request, const char *byte
     struct proxy_link *link = request->shown.link;
     struct proxy_hooks *hooks = &link->proxy->hooks;
     link->proxy->replies++;
-    if (!hooks->reply || request->is_unseen)
+    if (!hooks->reply || (request->is_unseen && !request->shown.owner))
         return PROXY_PASS;
     request->in_hook = HOOK_REPLY;
     enum proxy_decision decision =
@@ -57,14 +57,19 @@ static enum frame unasked(struct flow *flow)
     return flow->link->is_over ? FRAME_HELD : FRAME_OPEN;
 }
 
-bool reply_passes_unseen(struct flow *flow)
+bool reply_passes_unseen(struct flow *flow, const char *bytes, size_t length)
 {
     struct pending_request *request = flow->link->first;
     if (!request || !request->is_unseen || request->replies_left < 2 ||
         !pairing_is_reply(&flow->framer))
         return false;
-    flow->link->proxy->replies++;
     request->replies_left--;
+    if (!request->shown.owner) {
+        flow->link->proxy->replies++;
+        return true;
+    }
+    const enum proxy_decision decision = ask(request, bytes, length);
+    assert(decision == PROXY_PASS);
     return true;
 }
 

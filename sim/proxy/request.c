@@ -18,7 +18,7 @@ static struct pending_request *request_new(struct proxy_link *link)
         request = memory_new(1, sizeof *request);
     }
     request->shown.link = link;
-    request->end = UINT64_MAX;
+    request->shown.end = UINT64_MAX;
     return request;
 }
 
@@ -127,7 +127,8 @@ static void divert(struct pending_request *request)
 
 /* --- unseen --- */
 
-static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length)
+/* *request_owner: whom its reply is told, in the owner's own terms; NULL: nobody. */
+static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length, void **request_owner)
 {
     const struct proxy_link *link = flow->link;
     const struct proxy_hooks *hooks = &link->proxy->hooks;
@@ -142,6 +143,7 @@ static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length)
         .expects_reply = true,
         .bytes = bytes,
         .length = length,
+        .end = flow->settled + length,
     };
     if (framer->spans_count > 1) {
         shown.first_key = bytes + key->offset;
@@ -151,18 +153,23 @@ static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length)
         shown.words = framer->spans;
         shown.words_count = framer->spans_count;
     }
-    return hooks->passes_unseen(hooks->context, link->owner, &shown);
+    const bool passes = hooks->passes_unseen(hooks->context, link->owner, &shown);
+    *request_owner = shown.owner;
+    return passes;
 }
 
 /* Those that pass one behind the other are remembered as one, with as many replies. */
-static void append_unseen(struct proxy_link *link)
+static void append_unseen(struct proxy_link *link, void *owner)
 {
-    if (link->last && link->last->is_unseen) {
+    if (link->last && link->last->is_unseen && link->last->shown.owner == owner) {
         link->last->replies_left++;
         return;
     }
     struct pending_request *request = request_new(link);
     request->is_unseen = true;
+    request->shown.owner = owner;
+    request->shown.name = request->name;
+    request->shown.expects_reply = true;
     request->replies_left = 1;
     request->name[0] = 0;
     append(request);
@@ -172,13 +179,14 @@ bool request_passes_unseen(struct flow *flow, const char *bytes, size_t length)
 {
     struct proxy_link *link = flow->link;
     const struct proxy_hooks *hooks = &link->proxy->hooks;
+    void *owner = NULL;
     if ((hooks->request && !hooks->passes_unseen) ||
         !pairing_is_plain(&link->pairing, &flow->framer, bytes) ||
-        (hooks->request && !is_let_unseen(flow, bytes, length)))
+        (hooks->request && !is_let_unseen(flow, bytes, length, &owner)))
         return false;
     link->requests_count++;
     link->proxy->requests++;
-    append_unseen(link);
+    append_unseen(link, owner);
     return true;
 }
 
@@ -269,7 +277,7 @@ int request_ended(struct flow *flow)
     flow->request = NULL;
     if (!request)
         return copies;
-    request->end = flow->settled;
+    request->shown.end = flow->settled;
     for (int i = 0; i < copies; i++) {
         struct pending_request *ghost = request_new(link);
         memcpy(ghost->name, request->name, sizeof ghost->name);
@@ -285,7 +293,7 @@ int request_ended(struct flow *flow)
 
 uint64_t proxy_request_end(const struct proxy_request *shown)
 {
-    return ((const struct pending_request *)shown)->end;
+    return shown->end;
 }
 
 /* --- what owners say --- */

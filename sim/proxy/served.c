@@ -58,7 +58,7 @@ static void follow_rules(struct owned *owned)
     owned->rules = rules_link_new(rules, owned->link);
 }
 
-static bool on_passes_unseen(void *context, void *owner, const struct proxy_request *request)
+static bool on_passes_unseen(void *context, void *owner, struct proxy_request *request)
 {
     const struct served_listener *served = context;
     const struct standalone_observer *observer = observer_of(served);

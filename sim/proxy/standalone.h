@@ -21,7 +21,7 @@ struct standalone_observer {
     void (*begun)(void *context); /* nothing can keep it from serving any more */
     void (*opened)(void *context, struct proxy_link *link, int peer_port, void **owner);
     void (*dialled)(void *context, void *owner, int own_port);
-    bool (*passes_unseen)(void *context, void *owner, const struct proxy_request *request);
+    bool (*passes_unseen)(void *context, void *owner, struct proxy_request *request);
     enum proxy_decision (*request)(void *context, void *owner, struct proxy_request *request);
     /* The server has executed it. */
     void (*executed)(void *context, void *owner, struct proxy_request *request, const char *bytes,

@@ -43,7 +43,11 @@ struct hearer {
     const char *answer;         /* in the request hook, instead of a decision */
     enum proxy_cut cut_in_hook; /* with cuts_in_hook */
     bool cuts_in_hook;
-    bool lets_pass_unseen; /* those whose key begins with u */
+    bool
+        lets_pass_unseen; /* those whose key begins with u, or with t: their replies are told ... */
+    char told[HEARD_MAX]; /* ... here, each with the key's second letter in front of it */
+    uint64_t told_ends[SEEN_MAX];
+    int told_asked;
 };
 
 struct proxy_wire {
@@ -88,14 +92,26 @@ static inline enum proxy_decision wire_request(void *context, void *owner,
     return hears->requests[n];
 }
 
-static inline bool wire_passes_unseen(void *context, void *owner,
-                                      const struct proxy_request *request)
+static inline bool wire_passes_unseen(void *context, void *owner, struct proxy_request *request)
 {
-    const struct hearer *hears = context;
+    struct hearer *hears = context;
     assert_ptr_equal(owner, hears);
     assert_true(request->expects_reply && !request->in_transaction && request->name[0]);
-    return hears->lets_pass_unseen && request->first_key && request->first_key_length &&
-           request->first_key[0] == 'u';
+    if (!hears->lets_pass_unseen || !request->first_key || !request->first_key_length)
+        return false;
+    if (request->first_key[0] != 't' || request->first_key_length < 2)
+        return request->first_key[0] == 'u';
+    /* Those with the same second letter have one owner. */
+    request->owner = &hears->told[(unsigned char)request->first_key[1]];
+    if (hears->told_asked < SEEN_MAX)
+        hears->told_ends[hears->told_asked++] = proxy_request_end(request);
+    return true;
+}
+
+static inline bool wire_is_told(const struct hearer *hears, const struct proxy_request *request)
+{
+    const char *owner = request->owner;
+    return owner >= hears->told && owner < hears->told + 256;
 }
 
 static inline enum proxy_decision wire_reply(void *context, void *owner,
@@ -103,8 +119,14 @@ static inline enum proxy_decision wire_reply(void *context, void *owner,
                                              size_t length)
 {
     struct hearer *hears = context;
-    int n = hears->replies_count++;
     assert_ptr_equal(owner, hears);
+    if (wire_is_told(hears, request)) {
+        const size_t used = strlen(hears->told);
+        snprintf(hears->told + used, sizeof hears->told - used, "%c%.*s",
+                 (int)((const char *)request->owner - hears->told), (int)length, bytes);
+        return PROXY_PASS;
+    }
+    int n = hears->replies_count++;
     int room = (int)(sizeof hears->said - hears->said_length);
     int used = snprintf(hears->said + hears->said_length, (size_t)room, "%llu:%.*s",
                         (unsigned long long)request->number, (int)length, bytes);

@@ -176,6 +176,46 @@ static void in_pieces(void **state)
     close_wire(&wire, client, server);
 }
 
+/* Replies that are told all the same: to whom each belongs, in their order, however they are
+ * framed; and where each of their requests ends is known at once. */
+static void told_to_whom_they_belong(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    int client, server;
+    open_wire(&wire, &client, &server);
+    relay(&wire, client, server,
+          GET("ta") GET("ta") GET("u3") GET("tb") GET("s5") GET("ta") GET("ta"));
+    relay(&wire, server, client,
+          "$1\r\n1\r\n:2\r\n+3\r\n*1\r\n:4\r\n$-1\r\n-ERR six\r\n>1\r\n+p\r\n_\r\n");
+    assert_string_equal(wire.hears.told, "a$1\r\n1\r\na:2\r\nb*1\r\n:4\r\na-ERR six\r\na_\r\n");
+    assert_string_equal(wire.hears.said, "5:$-1\r\n");
+    assert_int_equal(wire.hears.requests_count, 1);
+    const uint64_t one = strlen(GET("ta"));
+    const uint64_t ends[] = {one, 2 * one, 4 * one, 6 * one, 7 * one};
+    assert_int_equal(wire.hears.told_asked, 5);
+    assert_memory_equal(wire.hears.told_ends, ends, sizeof ends);
+    assert_int_equal(proxy_traffic(wire.proxy).replies, 7);
+    assert_int_equal(wire.hears.notices, 0);
+    close_wire(&wire, client, server);
+}
+
+/* Their connection ends before they are answered: nothing is told, nothing is left. */
+static void told_nothing_where_nothing_came(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    int client, server;
+    open_wire(&wire, &client, &server);
+    relay(&wire, client, server, GET("ta") GET("tb") GET("tb"));
+    relay(&wire, server, client, "+1\r\n+2\r\n");
+    close(server);
+    (void)wire_end(&wire, client);
+    assert_string_equal(wire.hears.told, "a+1\r\nb+2\r\n");
+    close(client);
+    wire_close(&wire);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +225,8 @@ int main(void)
         cmocka_unit_test(what_is_held_holds_them),
         cmocka_unit_test(answers_and_strays_between_them),
         cmocka_unit_test(in_pieces),
+        cmocka_unit_test(told_to_whom_they_belong),
+        cmocka_unit_test(told_nothing_where_nothing_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,27 +66,58 @@ static void set_out(struct watched_request *made, int row, int64_t lease_us, int
     reads_sent(made);
 }
 
-bool evident_takes(struct watched_link *link, struct proxy_request *request)
+/* NULL: it must stand in line. */
+static struct watched_request *take(struct watched_link *link, const struct proxy_request *request)
 {
     struct watched_run *watching = link->watching;
     int64_t lease_us;
     if (watching->first || request->copies || !request->expects_reply)
-        return false;
+        return NULL;
     const int row = evident_row(link, request, &lease_us);
     if (row == NO_KEY)
-        return false;
+        return NULL;
     struct watched_request *made = evident_new(watching);
     made->link = link;
-    made->request = request;
     made->bytes = request->length > sizeof made->own ? memory_new(request->length, 1) : made->own;
     made->length = request->length;
     memcpy(made->bytes, request->bytes, request->length);
     memcpy(made->name, request->name, PROXY_NAME_MAX);
     watching->outcome->looked_at++;
-    request->owner = made;
     set_out(made, row, lease_us, watching_read_us(watching));
     made->held_us = request->held_us;
+    return made;
+}
+
+bool evident_takes(struct watched_link *link, struct proxy_request *request)
+{
+    struct watched_request *made = take(link, request);
+    if (!made)
+        return false;
+    made->request = request;
+    request->owner = made;
     return true;
+}
+
+bool evident_passes(struct watched_link *link, struct proxy_request *request)
+{
+    struct watched_request *made = take(link, request);
+    if (!made)
+        return false;
+    made->request = NULL;
+    made->end = proxy_request_end(request);
+    made->asked_next = NULL;
+    if (link->asked_last)
+        link->asked_last->asked_next = made;
+    else
+        link->asked_first = made;
+    link->asked_last = made;
+    request->owner = &link->asked_first;
+    return true;
+}
+
+bool evident_has_passed(const struct watched_link *link, const struct proxy_request *request)
+{
+    return request->owner == &link->asked_first;
 }
 
 bool evident_goes_on(struct watched_request *turn)
@@ -293,6 +324,17 @@ void evident_answered(struct watched_request *request, const char *reply, size_t
     tell_all(watching);
 }
 
+void evident_heard(struct watched_link *link, const char *reply, size_t length)
+{
+    struct watched_request *request = link->asked_first;
+    if (!request)
+        return; /* its connection is lost */
+    link->asked_first = request->asked_next;
+    if (!link->asked_first)
+        link->asked_last = NULL;
+    evident_answered(request, reply, length);
+}
+
 /* Nobody hears its answer: was it granted? */
 static void settle(struct watched_run *watching, struct watched_request *request)
 {
@@ -312,10 +354,11 @@ static void settle(struct watched_run *watching, struct watched_request *request
     request->request = NULL;
 }
 
-/* The server has not read them. */
+/* No answer of theirs is heard any more, and those that the server has not read are dropped. */
 static void drop_unread(struct watched_link *link)
 {
     struct watched_run *watching = link->watching;
+    link->asked_first = link->asked_last = NULL;
     while (link->unread_first) {
         struct watched_request *request = link->unread_first;
         reads_drop(request);
@@ -335,7 +378,8 @@ void evident_lose(struct watched_link *link)
          request = request->next) {
         if (request->link != link || request->is_answered)
             continue;
-        request->request->owner = NULL;
+        if (request->request)
+            request->request->owner = NULL;
         request->request = NULL;
         answered(request, "-\r\n", 3, DELIVERED_NEVER);
     }

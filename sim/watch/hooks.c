@@ -154,7 +154,7 @@ static bool is_watched(struct watched_link *link, const struct proxy_request *re
 /* Is it worth its words' being read? Inline commands are not. */
 static bool may_be_evident(const struct watched_link *link, const struct proxy_request *request)
 {
-    return (request->name[0] == 'S' || request->name[0] == 'E') && request->first_key &&
+    return request->first_key &&
            keys_may_begin(&link->watching->keys, request->first_key, request->first_key_length) &&
            !request->in_transaction && !link->waits && !link->selects;
 }
@@ -172,10 +172,13 @@ static bool is_nothing(const struct watched_run *watching, const struct proxy_re
     return true;
 }
 
-static bool on_passes_unseen(void *context, void *owner, const struct proxy_request *request)
+static bool on_passes_unseen(void *context, void *owner, struct proxy_request *request)
 {
-    const struct watched_link *link = owner;
-    return link->is_lost || is_nothing(context, request);
+    struct watched_link *link = owner;
+    return link->is_lost ||
+           (request->name[0] == 'S' && may_be_evident(link, request) &&
+            evident_passes(link, request)) ||
+           is_nothing(context, request);
 }
 
 static enum proxy_decision on_request(void *context, void *owner, struct proxy_request *request)
@@ -184,7 +187,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     struct watched_link *link = owner;
     if (link->is_lost)
         return PROXY_PASS;
-    if (may_be_evident(link, request) && evident_takes(link, request))
+    if (request->name[0] == 'E' && may_be_evident(link, request) && evident_takes(link, request))
         return PROXY_PASS;
     if (is_nothing(watching, request))
         return PROXY_PASS;
@@ -237,6 +240,10 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
     if (!request->owner)
         return;
     struct watched_request *turn = request->owner;
+    if (evident_has_passed(link, request)) {
+        evident_heard(link, bytes, length);
+        return;
+    }
     if (request->owner == &link->waits) {
         link->waits--;
         return;

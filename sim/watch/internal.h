@@ -77,6 +77,8 @@ struct watched_link {
     bool is_guarded; /* WATCH names a watched key: EXEC does nothing where that has changed */
     /* evident requests under way: those that the server has not read yet; how many in all */
     struct watched_request *unread_first, *unread_last;
+    /* those that passed the proxy unseen, and were not answered, in the order of their answers */
+    struct watched_request *asked_first, *asked_last;
     int evident;
     struct evident_again *again;          /* NULL: none */
     bool is_closed;                       /* it stays until these are told */
@@ -117,6 +119,7 @@ struct watched_request {
     enum evident_answer answer;
     enum delivery heard;
     int64_t lease_us, done_us;
+    struct watched_request *asked_next; /* of its connection */
     int64_t read_us; /* by the server, which executed it then; as of monotonic_us() */
     uint64_t end;    /* of its bytes on their way to the server, once request is NULL */
     char reply[64], own[EVIDENT_USUAL]; /* own: its bytes, where they fit: many are under way */
@@ -229,8 +232,13 @@ void watched_link_end_transaction(struct watched_link *link);
 
 /* --- evident.c --- */
 
-/* Is it one that need not stand in line? Then it is on its way. */
+/* Is it one that need not stand in line? Then it is on its way, and so is told its answer. */
 bool evident_takes(struct watched_link *link, struct proxy_request *request);
+/* The same of one that the proxy lets pass unseen: its answer is told as one of its connection's.
+ */
+bool evident_passes(struct watched_link *link, struct proxy_request *request);
+bool evident_has_passed(const struct watched_link *link, const struct proxy_request *request);
+void evident_heard(struct watched_link *link, const char *reply, size_t length);
 /* The same of one that stands in line, and is the first there. */
 bool evident_goes_on(struct watched_request *turn);
 /* Its answer has come. */
