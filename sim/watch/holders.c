@@ -22,6 +22,12 @@ const struct peer_process *watched_link_peer(struct watched_link *link)
     return &link->peer;
 }
 
+/* Of a token: most of two differ in their first bytes. */
+static bool has_token(const struct holder *holder, const char *token)
+{
+    return memcmp(holder->token, token, TOKEN_LEAST) == 0 && strcmp(holder->token, token) == 0;
+}
+
 int holder_named(const struct watched_run *watching, const struct request_words *words, int key)
 {
     const struct watched_key *row = &watching->keys.rows[key];
@@ -31,8 +37,10 @@ int holder_named(const struct watched_run *watching, const struct request_words 
         if (words->lengths[i] < TOKEN_LEAST)
             continue;
         (void)keys_value(&watching->keys, words->at[i], words->lengths[i], value);
+        if (!holder_is_token(value))
+            continue;
         for (int h = 0; h < watching->holders_count; h++) {
-            if (strcmp(watching->holders[h].token, value) != 0 || !holder_is_token(value))
+            if (!has_token(&watching->holders[h], value))
                 continue;
             if (row->is_lock && row->owner == h)
                 return h;
@@ -170,14 +178,18 @@ static bool is_free(const struct watched_run *watching, int number)
            !owns(watching, number);
 }
 
-/* A place is that of one process: the history says whose. */
+/* A place is that of one process: the history says whose. What takes longest is asked last. */
 static int free_place(struct watched_run *watching, const char *label)
 {
     int oldest = NOBODY_KNOWN;
-    for (int i = 0; i < watching->holders_count; i++)
-        if (strcmp(watching->holders[i].peer.label, label) == 0 && is_free(watching, i) &&
-            (oldest == NOBODY_KNOWN || watching->holders[i].used < watching->holders[oldest].used))
+    for (int i = 0; i < watching->holders_count; i++) {
+        const struct holder *holder = &watching->holders[i];
+        const bool is_older =
+            oldest == NOBODY_KNOWN || holder->used < watching->holders[oldest].used;
+        if (is_older && !holder->is_open && strcmp(holder->peer.label, label) == 0 &&
+            is_free(watching, i))
             oldest = i;
+    }
     if (oldest == NOBODY_KNOWN && watching->holders_count < HOLDERS_MAX)
         return watching->holders_count++;
     return oldest;
@@ -211,8 +223,9 @@ static int give_place(struct watched_run *watching, const struct peer_process *p
 
 int holder_with(const struct watched_run *watching, const char *value)
 {
-    for (int i = 0; i < watching->holders_count; i++)
-        if (holder_is_token(value) && strcmp(watching->holders[i].token, value) == 0)
+    const int count = holder_is_token(value) ? watching->holders_count : 0;
+    for (int i = 0; i < count; i++)
+        if (has_token(&watching->holders[i], value))
             return i;
     return NOBODY_KNOWN;
 }
@@ -231,8 +244,10 @@ int holder_with_first(const struct watched_run *watching, const char *value)
 static int place_with(const struct watched_run *watching, const char *value, int key)
 {
     int free_one = NOBODY_KNOWN;
+    if (!holder_is_token(value))
+        return NOBODY_KNOWN;
     for (int i = 0; i < watching->holders_count; i++) {
-        if (!holder_is_token(value) || strcmp(watching->holders[i].token, value) != 0)
+        if (!has_token(&watching->holders[i], value))
             continue;
         if (watching->holders[i].key == key)
             return i;
