@@ -286,3 +286,49 @@ def test_a_reset_inside_a_pipeline(picklock, tmp_path, is_whole, words):
     path.write_text(PIPELINE + f"\nIS_WHOLE = {is_whole}\npicklock_worker.run(Worker)\n")
     ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--no-cache", "--rounds", 1, "--clients", 2, "--fault", "lose-reply")
     assert words in ran.out, ran
+
+
+# A lock that sends two commands at once each time, with a token for each attempt. A release that failed is left, or a DEL follows it.
+AT_ONCE = """
+class Worker(Worker):
+    promises = ["expiry", "token"]
+    attempts = 0
+
+    def init(self, settings):
+        super().init(settings)
+        self.name = settings.name
+
+    def at_once(self, name, *words):
+        pipe = self.redis.pipeline(transaction=False)
+        getattr(pipe, name)(*words)
+        pipe.get(self.key)
+        return pipe.execute()[0]
+
+    def acquire(self, wait_ms):
+        self.attempts += 1
+        self.token = f"token-of-{self.name}-{self.attempts:04}"
+        return bool(self.at_once("execute_command", "SET", self.key, self.token, "NX", "PX", self.ttl))
+
+    def release(self):
+        try:
+            return self.at_once("eval", RELEASE, 1, self.key, self.token) == 1
+        except redis.ConnectionError:
+            if IS_HASTY:
+                return self.redis.delete(self.key) == 1
+            raise
+"""
+
+
+@needs_redis_py
+@pytest.mark.parametrize("is_hasty, how", [(False, ["--no-cache"]), (True, ["--no-cache"]), (False, ["--search", "random", "--runs", 15])],
+                         ids=["left", "sent again", "left, by running"])
+def test_a_reply_that_is_lost_within_a_pipeline_loses_what_stands_behind_it(is_hasty, how, picklock, tmp_path):
+    """By asking, where what is violated is replayed, and by running, where nothing waits for the rest of that pipeline to be answered."""
+    path = tmp_path / "lock.py"
+    path.write_text(PIPELINE + AT_ONCE + f"\nIS_HASTY = {is_hasty}\npicklock_worker.run(Worker)\n")
+    ran = picklock("explore", "--worker", f"{PYTHON} {shlex.quote(str(path))}", "--rounds", 2, "--clients", 2, "--fault", "lose-reply",
+                   "--json", "-", *how)
+    [row] = ran.json["results"]
+    broken = {it["property"]: it["cause"] for it in row["properties"] if it["verdict"] == "violated"}
+    assert row["trouble"] is None and (broken.get("release-own") == "unlock-bug") == is_hasty, ran
+    assert is_hasty or set(broken.values()) <= {"leftover"}, ran

@@ -1,4 +1,4 @@
-/* messages.c - what stands at the proxies: requests and replies of workers, named, held, let go.
+/* messages.c - what stands at the proxies: requests and replies of workers, held, let go.
  * See session.h. */
 #include "base/memory.h"
 #include "worker/session_state.h"
@@ -6,44 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- names --- */
-
-static int next_ordinal(struct session *session, int client, int server, const char *name)
-{
-    for (int i = 0; i < session->names_count; i++) {
-        struct name_count *row = &session->names[i];
-        if (row->client == client && row->server == server && strcmp(row->name, name) == 0)
-            return ++row->count;
-    }
-    session->names =
-        memory_resize(session->names, (size_t)session->names_count + 1, sizeof *session->names);
-    struct name_count *row = &session->names[session->names_count++];
-    *row = (struct name_count){.client = client, .server = server, .count = 1};
-    (void)snprintf(row->name, sizeof row->name, "%s", name);
-    return 1;
-}
-
-void session_forget_names(struct session *session)
-{
-    session->names_count = 0;
-}
-
-static const char *ending(int ordinal)
-{
-    const int last = ordinal % 10;
-    if (ordinal / 10 % 10 == 1 || last == 0 || last > 3)
-        return "th";
-    return last == 1 ? "st" : last == 2 ? "nd" : "rd";
-}
-
-const char *session_name_message(const char (*names)[NAME_MAX_BYTES],
-                                 const struct wire_message *message, char *text, size_t size)
-{
-    (void)snprintf(text, size, "%s's %d%s %s to server %d", names[message->client],
-                   message->ordinal, ending(message->ordinal), message->name, message->server + 1);
-    return text;
-}
 
 /* --- the list --- */
 
@@ -63,6 +25,15 @@ static void append(struct session *session, struct wire_message *message)
     session->last = message;
 }
 
+/* The first request on that connection, or its reply; NULL: there is none. */
+static struct wire_message *first_on(const struct session *session, const struct wire *wire)
+{
+    struct wire_message *message = session->first;
+    while (message && (message->wire != wire || message->is_published))
+        message = message->next;
+    return message;
+}
+
 static struct wire_message *message_new(const struct listener *listener, struct wire *wire,
                                         struct proxy_request *request)
 {
@@ -73,7 +44,8 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->server = listener->server;
     (void)snprintf(message->name, sizeof message->name, "%s",
                    request->name[0] ? request->name : "?");
-    message->ordinal = next_ordinal(session, listener->client, listener->server, message->name);
+    message->ordinal =
+        session_next_ordinal(session, listener->client, listener->server, message->name);
     message->length = request->length;
     message->bytes = copy_of(request->bytes, request->length);
     message->attempt = slot->attempt;
@@ -81,6 +53,7 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->held = request;
     message->wire = wire;
     message->is_silent = wire->is_half_open;
+    message->is_behind = first_on(session, wire) != NULL;
     append(session, message);
     return message;
 }
@@ -121,7 +94,7 @@ void session_add_published(struct wire *wire, struct session *session, const cha
                                      .bytes = copy_of("", 0),
                                      .reply = copy_of(bytes, length),
                                      .reply_length = length};
-    message->ordinal = next_ordinal(session, wire->client, wire->server, message->name);
+    message->ordinal = session_next_ordinal(session, wire->client, wire->server, message->name);
     append(session, message);
     if (session->events.executed)
         session->events.executed(session->events.context, message);
@@ -224,7 +197,26 @@ static void leave_wire(struct wire_message *message)
     message->is_gone = true;
 }
 
-/* What was on it is gone, unless it was let go to the server before. */
+/* What is on it may still be executed, and is heard by nobody; what stands behind that is lost. */
+static void leave_all(struct session *session, const struct wire *wire)
+{
+    struct wire_message *message = session->first;
+    while (message) {
+        struct wire_message *next = message->next;
+        if (message->wire == wire && message->is_behind)
+            session_forget(session, message);
+        else if (message->wire == wire)
+            leave_wire(message);
+        message = next;
+    }
+}
+
+static void note_left(struct session *session, const struct wire *wire)
+{
+    for (struct wire_message *message = session->first; message; message = message->next)
+        message->is_left |= message->wire == wire;
+}
+
 /* Has the worker ended it? */
 static void note_redial(const struct wire *wire, struct session *session)
 {
@@ -239,12 +231,8 @@ static void hook_closed(void *context, void *link_owner)
     struct wire *wire = link_owner;
     session->activity++;
     session->outstanding -= wire->outstanding;
-    for (struct wire_message *message = session->first; message; message = message->next) {
-        if (message->wire != wire)
-            continue;
-        leave_wire(message);
-        message->is_left = true;
-    }
+    note_left(session, wire);
+    leave_all(session, wire);
     note_redial(wire, session);
     struct wire **at = &session->wires;
     while (*at != wire)
@@ -366,6 +354,9 @@ enum fail session_deliver(struct session *session, struct wire_message *message,
     if (session->events.delivered)
         session->events.delivered(session->events.context, message);
     session_forget(session, message);
+    struct wire_message *behind = wire ? first_on(session, wire) : NULL;
+    if (behind && !is_published)
+        behind->is_behind = false;
     if (is_published && wire)
         proxy_link_say(wire->link, answer, length);
     else if (held && refusal)
@@ -426,15 +417,12 @@ int session_half_open(struct session *session, int client, int server)
     return count;
 }
 
-/* What is on it may still be executed, and is heard by nobody. */
 static void cut(struct session *session, struct wire *wire)
 {
     wire->is_cut = true;
     session->outstanding -= wire->outstanding;
     wire->outstanding = 0;
-    for (struct wire_message *message = session->first; message; message = message->next)
-        if (message->wire == wire)
-            leave_wire(message);
+    leave_all(session, wire);
     proxy_link_cut(wire->link, PROXY_RST);
 }
 
@@ -443,8 +431,7 @@ void session_take_left(struct session *session)
     for (struct wire *wire = session->wires; wire; wire = wire->next) {
         if (wire->is_cut || wire->is_silent || !proxy_link_is_left(wire->link))
             continue;
-        for (struct wire_message *message = session->first; message; message = message->next)
-            message->is_left |= message->wire == wire;
+        note_left(session, wire);
         note_redial(wire, session);
         cut(session, wire);
     }

@@ -47,6 +47,7 @@ struct wire_message {
     bool is_offered, is_claimed; /* for the caller's use */
     int lane;                    /* the same */
     bool is_silent;              /* its connection is half-open: session_half_open() */
+    bool is_behind;              /* another's reply is first to be heard on its connection */
     char *bytes;                 /* the request, RESP; the beginning of a large one */
     size_t length;
     char *reply; /* REPLY: RESP; the beginning of a large one */

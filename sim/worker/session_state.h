@@ -137,9 +137,13 @@ int64_t session_own_us(const struct session *session, int client);
 /* --- reset.c --- */
 void session_note_beginnings(struct session *session);
 
-/* --- messages.c --- */
+/* --- message_names.c --- */
+/* The how manieth of that name it is, from 1. */
+int session_next_ordinal(struct session *session, int client, int server, const char *name);
 /* Counts names from 1 again. */
 void session_forget_names(struct session *session);
+
+/* --- messages.c --- */
 /* A worker that has ended a connection waits for nothing on it any more. */
 void session_take_left(struct session *session);
 

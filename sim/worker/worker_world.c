@@ -44,7 +44,7 @@ static enum fail take_requests(struct workers *workers, int client, bool is_aske
     for (struct wire_message *message = session_messages(workers->session); message;
          message = message->next) {
         if (message->client != client || message->is_claimed || message->is_offered ||
-            message->is_published)
+            message->is_published || message->is_behind)
             continue;
         if (step->requests_count == OUTBOX_MAX)
             return failure_set(failure, FAIL_UNKNOWN,
