@@ -465,12 +465,14 @@ def bounded(kilobytes, *words):
     (["explore", "--scheme", "setnx-del", "--fault", "resend"], "broken (")])
 def test_a_file_that_may_not_grow_costs_the_file_and_not_what_was_found(tmp_path, words, says):
     """A limit like a full disk: what was found is told, the failure is, too, and no signal ends it. A stress run whose history was
-    to be kept, and cannot be made again, holds nowhere."""
+    to be kept, and cannot be made again, holds nowhere; what was written of it is judged so, too."""
     ran = bounded(24 if "--history" in words else 10, *words, "--out", tmp_path)  # the results fit
     assert ran.status == 70 and "File too large" in ran.err and says in ran.out, ran
-    assert all(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()), "no half file"
+    assert all(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()), "no half report"
     if "--history" in words:
-        assert "its history is lost" in ran.out and "is not decided" in ran.out and not re.search(r"set-nx-.* holds$", ran.out, re.M), ran
+        history, = (tmp_path / "latest" / "histories").iterdir()
+        assert run("check", history).status == 2
+        assert "its history is not whole" in ran.out and "is not decided" in ran.out and not re.search(r"set-nx-.* holds$", ran.out, re.M), ran
         # that is lost, so whoever reads the folder later hears that it is not whole
         again = run("report", tmp_path / "latest")
         assert again.status == 2 and "INTERRUPTED: " in again.out and "cannot be written" in again.out, again

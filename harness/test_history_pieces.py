@@ -1,9 +1,11 @@
-"""Histories in pieces: `stress --history-rotate` writes them, `check` reads them as one; what is not whole is unknown, and another's is refused."""
+"""Histories in pieces: `stress --history-rotate` writes them, `check` reads them as one; what is not whole is unknown, and another's is refused.
+What there is of one stays, whatever ends its writer, and is judged as far as it was proved."""
 
 import json
 import os
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import time
@@ -121,6 +123,26 @@ def test_a_piece_that_is_not_there_is_named_and_nothing_holds(events, status, tm
     assert run("check", path).status == 64
 
 
+def marked(path, events, mark):
+    """streamed(), where event `mark` says that all before it was proved."""
+    head, *lines = streamed(path, events).read_text().splitlines(keepends=True)
+    lines[mark] = lines[mark].replace('"kind":', '"proved":true,"kind":')
+    path.write_text(head + "".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("events, mark, status", [(21, 20, 1), (21, 9, 2), (21, 0, 2)])
+def test_what_was_not_proved_counts_for_nothing_without_an_end(events, mark, status, tmp_path):
+    path = marked(tmp_path / "it.jsonl", events, mark)
+    ran = run("check", path)
+    assert ran.status == status and "the history has no end" in ran.out, ran
+    piped = subprocess.run([PICKLOCK, "check", "-"], input=path.read_bytes(), capture_output=True)
+    assert piped.returncode == 64 and f"only the first {mark} events of it count".encode() in piped.stderr, piped
+    with open(path, "a") as file:
+        file.write(json.dumps({"end": events}) + "\n")
+    assert run("check", path).status == 1, "with its end all of it counts"
+
+
 STRESS = ["stress", "--scheme", "set-nx-ex-del", "--clients", "20", "--seed", "1", "--history", "--history-rotate", "1"]
 
 
@@ -142,22 +164,39 @@ def test_stress_writes_pieces_that_are_read_as_one(tmp_path):
     assert {found["property"]: found["verdict"] for found in judged(pieces[0])[1][0]["properties"]} == said
 
 
-def test_a_run_that_is_killed_leaves_whole_pieces_and_no_end(tmp_path):
-    stress = subprocess.Popen([PICKLOCK, *STRESS, "--duration", "60s", "--out", tmp_path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@pytest.mark.parametrize("words, count", [(STRESS, 2), (STRESS[:-2], 1)])
+def test_what_a_run_wrote_until_it_was_killed_is_judged(words, count, tmp_path):
+    """Whole pieces, and the last one without an end; or the one file. Nothing of it holds."""
+    stress = subprocess.Popen([PICKLOCK, *words, "--duration", "60s", "--out", tmp_path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + PATIENCE_S
-        while len(pieces_of(tmp_path)) < 2 and time.monotonic() < deadline:
+        while sum(path.stat().st_size > 1000 for path in pieces_of(tmp_path)) < count and time.monotonic() < deadline:
             time.sleep(0.01)
     finally:
         stress.send_signal(signal.SIGKILL)
         stress.wait()
     pieces = pieces_of(tmp_path)
-    assert len(pieces) >= 2
-    for path in pieces:
+    assert len(pieces) >= count and len(list(pieces[0].parent.iterdir())) == len(pieces), "no temporary file"
+    for path in pieces[:-1]:
         assert '"next"' in path.read_text().splitlines()[-1]
     cut = run("check", pieces[0], "--json", "-")
-    next_one = re.sub(r"(\.\d+)?\.jsonl$", f".{len(pieces) + 1}.jsonl", pieces[-1].name)
-    assert cut.status in (1, 2) and f"{next_one}, which is not there" in cut.out and '"verdict": "holds"' not in cut.out, cut
+    assert cut.status in (1, 2) and "the history has no end" in cut.out and '"verdict": "holds"' not in cut.out, cut
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0,
+                    reason="mounting a small file system needs root")
+def test_on_a_full_disk_what_was_written_stays_and_the_report_fits(tmp_path):
+    """Up to three quarters of it are given back for that."""
+    words = [str(PICKLOCK), *STRESS[:-2], "--duration", "2s", "--no-faults", "--out", str(tmp_path / "small" / "out")]
+    (tmp_path / "small").mkdir()
+    script = f"mount -t tmpfs -o size=200k none {tmp_path}/small && {shlex.join(words)}; echo $?; cp -rL {tmp_path}/small/out/latest {tmp_path}/kept"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=ROOT, text=True, capture_output=True, timeout=PATIENCE_S)
+    assert done.stdout.splitlines()[-1] == "70" and "No space left on device; `picklock check` judges what is there of it" in done.stderr, done
+    row, = json.loads((tmp_path / "kept/results.json").read_text())["results"]
+    assert row["verdict"] == "unknown" and not row.get("history") and (tmp_path / "kept/index.html").exists(), row
+    history, = (tmp_path / "kept/histories").iterdir()
+    cut = run("check", history)
+    assert cut.status == 2 and "the history has no end" in cut.out, cut
 
 
 def test_a_piece_that_can_not_be_put_there_fails_the_run(tmp_path):

@@ -399,6 +399,15 @@ void outfile_replace(struct outfile *file)
     file->temp = NULL;
 }
 
+void outfile_give_back(struct outfile *file, off_t most)
+{
+    if (!file->is_shown || (file->error != ENOSPC && file->error != EDQUOT))
+        return;
+    const off_t room = file->size - file->size / 4;
+    file->size -= room < most ? room : most;
+    (void)ftruncate(file->fd, file->size); /* where it cannot be, it stays as long as it was */
+}
+
 /* Everything to the file and, where it can be, to the disk; then it may have a name. */
 static void settle(struct outfile *file, bool is_given_up)
 {

@@ -61,6 +61,10 @@ const char *outfile_why(struct outfile *file);
  * back (where the file system can exchange two files). */
 void outfile_replace(struct outfile *file);
 
+/* Of one that is shown, whose disk is full: up to so many bytes of its end are given back, three
+ * quarters of it at most, so that something else fits there. */
+void outfile_give_back(struct outfile *file, off_t most);
+
 /* Flushes, syncs, renames into place; in any case releases all that file holds. FAIL_INTERNAL, with
  * the reason of outfile_why(), when the text is not wholly there: then the temporary file is gone
  * and an older file at path is untouched. */

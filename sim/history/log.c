@@ -1,7 +1,8 @@
 /* log.c - writes the log file of a run, one event a line; see history.h. reader.c reads it back.
  *
  * Lines are put together by hand: a stress run writes a million of them. A file that is not whole
- * never stands at its path (base/outfile.h). */
+ * never stands at its path (base/outfile.h), or, where its head says "streamed", has no end line.
+ */
 #include "history/history.h"
 
 #include "base/memory.h"
@@ -14,13 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 64 * 1024 };
+enum {
+    BUFFER_BYTES = 64 * 1024,
+    GIVEN_BACK_BYTES = 1024 * 1024, /* of a full disk, for the report */
+};
 
 struct history_writer {
-    struct outfile *file;    /* NULL: a piece could not be written; what comes is lost */
+    struct outfile *file;    /* NULL: there could be no other piece; what comes is lost */
     int64_t events, written; /* those that were in the file when that was last known */
     size_t room;             /* kept for the head; 0: it cannot become another one */
     bool has_no_room;        /* it does not fit there */
+    bool is_streamed;        /* as the head says */
+    bool is_proved;          /* all events so far are, and the next one is to say so */
     uint64_t put;            /* bytes so far */
     size_t used;
     struct log_pieces *pieces; /* NULL: one file */
@@ -34,10 +40,6 @@ static void flush(struct history_writer *writer)
     if (writer->file)
         (void)fwrite(writer->buffer, 1, writer->used, writer->file->stream);
     writer->used = 0;
-    if (writer->pieces && writer->file && writer->file->error) {
-        log_pieces_stop(writer->pieces, writer->file);
-        writer->file = NULL;
-    }
 }
 
 static void put_bytes(struct history_writer *writer, const char *bytes, size_t size)
@@ -51,7 +53,7 @@ static void put_bytes(struct history_writer *writer, const char *bytes, size_t s
         done += part;
         if (writer->used < BUFFER_BYTES)
             continue;
-        if (writer->room) /* it stands at its place: what is sure to be there is counted */
+        if (writer->is_streamed) /* what is sure to be there is counted */
             (void)history_writer_flush(writer);
         else
             flush(writer);
@@ -265,7 +267,8 @@ static void go_on_in_another(struct history_writer *writer)
 {
     put_text(writer, "{\"next\":\"", log_pieces_next_name(writer->pieces));
     put_seam(writer);
-    flush(writer);
+    if (history_writer_flush(writer))
+        return; /* nothing can stand behind this piece */
     writer->file = log_pieces_turn(writer->pieces, writer->file);
     writer->put = 0;
     put_number(writer, "{\"piece\":", log_pieces_number(writer->pieces));
@@ -284,6 +287,9 @@ static void take(void *context, const struct event *event)
         put_number(writer, ",\"server\":", event->server);
     if (event->from_us != event->time_us)
         put_number(writer, ",\"from\":", event->from_us);
+    if (writer->is_proved)
+        put(writer, ",\"proved\":true");
+    writer->is_proved = false;
     put_fields(writer, event);
     if (event->is_inferred)
         put(writer, ",\"inferred\":true");
@@ -293,7 +299,8 @@ static void take(void *context, const struct event *event)
         put_effects(writer, event->effects);
     put_bytes(writer, "}\n", 2);
     writer->events++;
-    if (writer->pieces && log_pieces_is_full(writer->pieces, writer->put))
+    const bool can_go_on = writer->pieces && writer->file && !writer->file->error;
+    if (can_go_on && log_pieces_is_full(writer->pieces, writer->put))
         go_on_in_another(writer);
 }
 
@@ -317,6 +324,7 @@ enum fail history_writer_new(struct history_writer **writer, const char *path,
     struct history_writer *made;
     if (open_file(&made, path, failure))
         return failure->code;
+    made->is_streamed = head->is_streamed;
     put_head(made, head);
     put(made, "\n");
     *writer = made;
@@ -347,8 +355,11 @@ const char *history_writer_flush(struct history_writer *writer)
 {
     if (writer->used > 0) {
         flush(writer);
-        (void)fflush(writer->file->stream); /* the outfile keeps the error */
+        if (writer->file)
+            (void)fflush(writer->file->stream); /* the outfile keeps the error */
     }
+    if (!writer->file)
+        return "there could be no other piece";
     const char *why = outfile_why(writer->file);
     if (!why)
         writer->written = writer->events;
@@ -362,20 +373,19 @@ enum fail history_writer_stream(struct history_writer **writer, const char *path
     if (open_file(&made, path, failure))
         return failure->code;
     made->room = room;
+    made->is_streamed = true;
     put_whole_head(made, head);
     put(made, "\n");
-    const char *why = history_writer_flush(made);
-    if (!why) {
-        *writer = made;
-        return FAIL_NONE;
-    }
-    failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", path, why);
-    history_writer_abandon(made);
-    return FAIL_INTERNAL;
+    *writer = made;
+    return FAIL_NONE;
 }
 
 enum fail history_writer_show(struct history_writer *writer, struct failure *failure)
 {
+    const char *why = history_writer_flush(writer);
+    if (why)
+        return failure_set(failure, FAIL_INTERNAL, "%s: cannot be written: %s", writer->file->path,
+                           why);
     return outfile_show(writer->file, failure);
 }
 
@@ -395,6 +405,12 @@ void history_writer_head(struct history_writer *writer, const struct history_hea
     put_whole_head(writer, head);
     if (!history_writer_flush(writer))
         writer->has_no_room = fseeko(stream, 0, SEEK_END) != 0;
+}
+
+void history_writer_prove(struct history_writer *writer)
+{
+    writer->is_proved = true;
+    (void)history_writer_flush(writer); /* the outfile keeps the error */
 }
 
 struct event_sink history_writer_sink(struct history_writer *writer)
@@ -449,19 +465,25 @@ enum fail history_writer_close(struct history_writer *writer, struct failure *fa
         return FAIL_INTERNAL;
     }
     const int64_t events = writer->events, written = writer->written;
-    bool is_there = writer->room > 0;
+    const bool has_room = writer->room > 0;
+    bool is_there = writer->is_streamed;
     put_end(writer);
-    if (is_there) {
+    if (is_there && writer->file) {
         (void)history_writer_flush(writer);
         is_there = !writer->file->loss;
+        if (!has_room)
+            outfile_give_back(writer->file, GIVEN_BACK_BYTES);
     } else {
         flush(writer);
     }
     struct failure why;
     const enum fail fail = release(writer, false, &why);
-    if (fail && is_there) /* what there is of it stands at its place */
+    if (fail && is_there && has_room) /* what there is of it stands at its place */
         return failure_set(failure, fail, "%s; of %lld events the first %lld are sure to be in it",
                            why.text, (long long)events, (long long)written);
+    if (fail && is_there)
+        return failure_set(failure, fail, "%s; `picklock check` judges what is there of it",
+                           why.text);
     if (fail)
         *failure = why;
     return fail;

@@ -2,7 +2,6 @@
 #include "history/log_pieces.h"
 
 #include "base/memory.h"
-#include "base/units.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,12 +16,10 @@ struct log_pieces {
     int64_t piece_bytes;
     uint64_t chain;
     int number;
-    struct failure failure; /* of the first piece that could not be put into place ... */
-    int failed;             /* ... and its number */
+    struct failure failure; /* of the first piece that could not be written */
     bool has_closing;
     pthread_t closing;
-    struct outfile *whole; /* that is put into place meanwhile */
-    int whole_number;
+    struct outfile *whole; /* that is brought to the disk meanwhile */
     struct failure whole_failure;
 };
 
@@ -75,22 +72,13 @@ uint64_t log_pieces_chain(const struct log_pieces *pieces)
     return pieces->chain;
 }
 
-static void keep(struct log_pieces *pieces, int number, const struct failure *failure)
+static void keep(struct log_pieces *pieces, const struct failure *failure)
 {
-    if (pieces->failure.code || !failure->code)
-        return;
-    pieces->failure = *failure;
-    pieces->failed = number;
+    if (!pieces->failure.code && failure->code)
+        pieces->failure = *failure;
 }
 
-/* It was opened by outfile_open(); nothing of it stands anywhere. */
-static void give_up(struct outfile *file)
-{
-    outfile_abandon(file);
-    free(file);
-}
-
-static void *put_into_place(void *context)
+static void *shut(void *context)
 {
     struct log_pieces *pieces = context;
     (void)outfile_shut(pieces->whole, &pieces->whole_failure); /* wait_for_closing() looks */
@@ -102,77 +90,59 @@ static void wait_for_closing(struct log_pieces *pieces)
     if (pieces->has_closing)
         pthread_join(pieces->closing, NULL);
     pieces->has_closing = false;
-    keep(pieces, pieces->whole_number, &pieces->whole_failure);
+    keep(pieces, &pieces->whole_failure);
     pieces->whole_failure.code = FAIL_NONE;
     free(pieces->whole);
     pieces->whole = NULL;
 }
 
-/* To be put into place; beside is_last, here and now. */
+/* The last one here and now. */
 static void begin_closing(struct log_pieces *pieces, struct outfile *file, bool is_last)
 {
     pieces->whole = file;
-    pieces->whole_number = pieces->number;
-    pieces->has_closing =
-        !is_last && pthread_create(&pieces->closing, NULL, put_into_place, pieces) == 0;
+    pieces->has_closing = !is_last && pthread_create(&pieces->closing, NULL, shut, pieces) == 0;
     if (!pieces->has_closing)
-        (void)put_into_place(pieces);
+        (void)shut(pieces);
 }
 
 static struct outfile *open_next(struct log_pieces *pieces)
 {
     struct outfile *next = memory_new(1, sizeof *next);
     struct failure failure;
-    if (!outfile_open(next, pieces->next_path, &failure))
+    enum fail fail = outfile_open(next, pieces->next_path, &failure);
+    if (!fail && outfile_show(next, &failure)) {
+        outfile_abandon(next);
+        fail = failure.code;
+    }
+    if (!fail) {
+        outfile_replace(next);
         return next;
-    keep(pieces, pieces->number + 1, &failure);
+    }
+    keep(pieces, &failure);
     free(next);
     return NULL;
 }
 
 struct outfile *log_pieces_turn(struct log_pieces *pieces, struct outfile *file)
 {
-    struct outfile *next = NULL;
     wait_for_closing(pieces);
-    if (!file)
-        return NULL;
-    if (pieces->failure.code) {
-        give_up(file);
-    } else {
-        begin_closing(pieces, file, false);
-        next = open_next(pieces);
-    }
+    begin_closing(pieces, file, false);
+    struct outfile *next = pieces->failure.code ? NULL : open_next(pieces);
     pieces->number++;
     free(pieces->next_path);
     pieces->next_path = path_of(pieces, pieces->number + 1);
     return next;
 }
 
-void log_pieces_stop(struct log_pieces *pieces, struct outfile *file)
-{
-    struct failure failure;
-    wait_for_closing(pieces);
-    (void)failure_set(&failure, FAIL_INTERNAL, "%s: cannot be written: %s", file->path,
-                      strerror(file->error));
-    keep(pieces, pieces->number, &failure);
-    give_up(file);
-}
-
 enum fail log_pieces_close(struct log_pieces *pieces, struct outfile *file, struct failure *failure)
 {
     wait_for_closing(pieces);
-    if (file && pieces->failure.code)
-        give_up(file);
-    else if (file)
+    if (file)
         begin_closing(pieces, file, true);
     wait_for_closing(pieces);
     const enum fail fail = pieces->failure.code;
-    const int before = pieces->failed - 1;
     if (fail)
         *failure = pieces->failure;
-    if (fail && before)
-        (void)failure_set(failure, fail, "%s; `picklock check` judges the %d piece%s before it",
-                          pieces->failure.text, before, units_plural(before));
     free(pieces->first_path);
     free(pieces->next_path);
     free(pieces);

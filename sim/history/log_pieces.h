@@ -1,9 +1,9 @@
 /* log_pieces.h - the files of a history that is written in pieces: for log.c alone.
  *
- * NAME.jsonl goes on in NAME.2.jsonl, that in NAME.3.jsonl. A piece stands at its path when it is
- * whole, and is put there beside what is written next, so that nobody waits for the disk. The first
- * one that cannot be written is the last: the room of it, and of what is behind it, is given back,
- * and the pieces before it stay, a history without an end. */
+ * NAME.jsonl goes on in NAME.2.jsonl, that in NAME.3.jsonl. A piece stands at its path from its
+ * beginning on. One that is whole is brought to the disk beside what is written next, so that
+ * nobody waits for it. The first one that cannot be written is the last, and what there is of it
+ * stays: a history without an end. */
 #ifndef PICKLOCK_HISTORY_LOG_PIECES_H
 #define PICKLOCK_HISTORY_LOG_PIECES_H
 
@@ -25,14 +25,12 @@ const char *log_pieces_next_name(const struct log_pieces *pieces);
 int log_pieces_number(const struct log_pieces *pieces);     /* of the piece in hand, from 1 */
 uint64_t log_pieces_chain(const struct log_pieces *pieces); /* drawn, the same in all of them */
 
-/* The piece in file (taken; NULL: there is none) is whole: it is put into place. Returns the next
- * one, or NULL: there is none any more. What fails is kept for the close. */
+/* The piece in file (taken) is whole. Returns the next one, or NULL: there can be none. What fails
+ * is kept for the close. */
 struct outfile *log_pieces_turn(struct log_pieces *pieces, struct outfile *file);
-/* The piece in file (taken) cannot be written on. */
-void log_pieces_stop(struct log_pieces *pieces, struct outfile *file);
 
-/* All pieces that were turned from are in place, and then the last one, in file (taken; NULL: there
- * is none). Takes pieces. FAIL_..: of the first failure. */
+/* All pieces are on the disk, the last one in file (taken; NULL: there is none). Takes pieces.
+ * FAIL_..: of the first failure. */
 enum fail log_pieces_close(struct log_pieces *pieces, struct outfile *file,
                            struct failure *failure);
 

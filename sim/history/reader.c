@@ -163,6 +163,8 @@ static enum fail take_own(struct history_reader *reader, const char *name, const
             event->server = (int)*rows[i].number;
         return fail;
     }
+    if (!strcmp(name, "proved"))
+        return reader_flag(reader, name, value, &reader->says_proved, failure);
     if (strcmp(name, "kind") != 0) {
         *is_taken = false;
         return FAIL_NONE;
@@ -182,8 +184,8 @@ static enum fail take_own(struct history_reader *reader, const char *name, const
 static enum fail other_field(struct history_reader *reader, const char *name,
                              struct failure *failure)
 {
-    static const char *const others[] = {"i",    "t",        "kind",   "client", "server",
-                                         "from", "inferred", "opaque", "effects"};
+    static const char *const others[] = {"i",    "t",      "kind",     "client", "server",
+                                         "from", "proved", "inferred", "opaque", "effects"};
     enum { OTHERS = sizeof others / sizeof *others, FOREIGN = 3 };
     const char *names[FIELDS + OTHERS];
     for (int i = 0; i < FIELDS; i++)
@@ -212,8 +214,7 @@ static enum fail take_field(struct history_reader *reader, const char *name, con
     return fields[row].take(reader, name, value, event, failure);
 }
 
-/* A read of what the lock guards may be nobody's: it says what is there when a
- * run has ended. */
+/* A read of what the lock guards may be nobody's: it says what is there when a run has ended. */
 static bool may_be_nobodys(const struct event *event)
 {
     static const int of_clients =
@@ -281,6 +282,9 @@ static enum fail end_event(struct history_reader *reader, struct event *event, i
                            unsigned filled, struct failure *failure)
 {
     enum fail fail = check_event(reader, event, seen, filled, failure);
+    if (!fail && reader->says_proved)
+        reader->end = (struct history_doubts){.is_partly_proved = true, .proved = reader->events};
+    reader->says_proved = false;
     if (!fail)
         reader->events++;
     reader->last_us = event->time_us;

@@ -25,6 +25,7 @@ struct history_reader {
     bool is_over;
     bool is_cut;      /* see history_reader_was_cut() */
     bool is_streamed; /* as of the head */
+    bool says_proved; /* the event in hand, of all before it */
     bool is_generic;  /* every line is read as JSON of any kind */
     int version;      /* 1 or 2 */
     int clients, servers, locks;

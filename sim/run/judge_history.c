@@ -1,9 +1,11 @@
 /* judge_history.c - see judge_history.h. */
 #include "run/judge_history.h"
 
+#include "base/infile.h"
 #include "base/memory.h"
 #include "history/follow.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,14 +103,24 @@ static enum fail judge_first(int64_t events, const struct history_judging *judgi
         is_inferred |= event.is_inferred;
     }
     const struct history_doubts end = *history_source_end(source);
-    if (!fail && events == WHOLE && end.is_partly_proved) {
+    const bool is_cut = follow && follow->ended && history_source_was_cut(source);
+    const bool is_readable = !fail || is_cut || fail == FAIL_UNKNOWN;
+    if (is_readable && events == WHOLE && end.is_partly_proved) {
+        struct history_judging again = *judging;
+        again.source.follow = NULL; /* it has ended */
+        if (is_cut)
+            again.interrupted = follow->ended;
         checks_free(checks);
         history_source_free(source);
-        return judge_first(end.proved, judging, results, judged, failure);
+        if (infile_is_pipe(judging->path))
+            return failure_set(failure, FAIL_INPUT,
+                               "%s: only the first %" PRId64 " events of it count, so it is read "
+                               "twice, and a pipe can be read once",
+                               judging->path, end.proved);
+        return judge_first(end.proved, &again, results, judged, failure);
     }
     if (!fail && history_source_note(source))
         results_note(results, memory_text(history_source_note(source)));
-    const bool is_cut = follow && follow->ended && history_source_was_cut(source);
     if (is_cut)
         results_note(results, memory_format("The history is not whole: %s.", follow->ended));
     /* Where what happened cannot be told: what was violated before is. */

@@ -14,6 +14,8 @@ static void recording_take(void *context, const struct event *event)
     struct recording *recording = context;
     recording->events++;
     recording->last_us = event->time_us;
+    if (recording->writer && recording->events == 1)
+        history_writer_replace(recording->writer); /* it has begun */
     recording->has_executed |= event->kind == EVENT_EXECUTE && event->op != OP_ACCESS;
     if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
         recording->is_unsupported = true;
@@ -93,9 +95,12 @@ enum fail recording_open(struct recording *recording, const struct runner *runne
     char *path = memory_format("%s/%s", runner->folder, row->history);
     enum fail fail = history_writer_new(&recording->writer, path, &recording->head, failure);
     free(path);
-    if (!fail && runner->piece_bytes)
+    if (fail || !recording->head.is_streamed)
+        return fail;
+    if (runner->piece_bytes)
         history_writer_rotate(recording->writer, runner->piece_bytes);
-    return fail;
+    history_writer_prove(recording->writer);
+    return history_writer_show(recording->writer, failure);
 }
 
 static enum fail save_files(struct recording *recording, const struct runner *runner,

@@ -121,8 +121,11 @@ static void keep_proved(void *context)
 {
     struct watcher *watcher = context;
     const struct checks *checks = settled_checks(watcher);
+    struct history_writer *writer = watcher->recording->writer;
     const unsigned violated = checks_violated(checks);
     watcher->proved_events = watcher->recording->events;
+    if (writer)
+        history_writer_prove(writer);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         if (!(violated >> i & 1))
             continue;
@@ -304,7 +307,7 @@ static enum fail judge(struct result_row *row, struct recording *recording,
     reasons.proved = watcher->proved_events;
     stress_reasons_say(&reasons, &recording->end);
     const enum fail fail = recording_save(recording, runner, row, failure);
-    char *lost = fail ? memory_format("its history is lost: %s", failure->text) : NULL;
+    char *lost = fail ? memory_format("its history is not whole: %s", failure->text) : NULL;
     const char *doubt = reasons.doubt ? reasons.doubt : reasons.unhealed;
     if (reasons.doubt)
         take_back(findings, watcher->proved, doubt);
@@ -348,6 +351,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                             .is_cluster = options->is_cluster};
     recording.head = recording_head(runner, &run, "stress");
     recording.head.locks = options->locks;
+    recording.head.is_streamed = true; /* it cannot be made again: what there is of it stays */
     options->sink = recording_sink(&recording);
     struct watcher *watcher = memory_new(1, sizeof *watcher);
     watcher->recording = &recording;

@@ -69,11 +69,49 @@ static void who_says_nothing_says_nothing(void **state)
     assert_false(read.is_partly_proved);
 }
 
+/* Before its end line, or without one, a history says how much of it is proved. */
+static void what_is_proved_is_read_where_there_is_no_end(void **state)
+{
+    const struct history_head head = {
+        .clients = 1, .servers = 1, .locks = 1, .names = names, .is_streamed = true};
+    char path[] = "/tmp/picklock-test-XXXXXX";
+    struct history_writer *writer;
+    struct history_reader *reader;
+    struct history_head read;
+    struct failure failure;
+    struct event event;
+    bool is_end = false;
+    (void)state;
+    const int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    assert_int_equal(history_writer_new(&writer, path, &head, &failure), FAIL_NONE);
+    assert_int_equal(history_writer_show(writer, &failure), FAIL_NONE);
+    const struct event_sink sink = history_writer_sink(writer);
+    for (int i = 0; i < 4; i++) {
+        if (i == 2)
+            history_writer_prove(writer);
+        sink.take(
+            sink.context,
+            &(struct event){.index = i, .kind = EVENT_FAULT, .client = -1, .fault = FAULT_RESTART});
+    }
+    assert_null(history_writer_flush(writer));
+    assert_int_equal(history_reader_new(&reader, path, &read, &failure), FAIL_NONE);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(history_reader_next(reader, &event, &is_end, &failure), FAIL_NONE);
+        assert_int_equal(history_reader_end(reader)->is_partly_proved, i >= 2);
+        assert_int_equal(history_reader_end(reader)->proved, i >= 2 ? 2 : 0);
+    }
+    assert_int_equal(history_reader_next(reader, &event, &is_end, &failure), FAIL_UNKNOWN);
+    history_reader_free(reader);
+    history_writer_abandon(writer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_comes_back),
         cmocka_unit_test(who_says_nothing_says_nothing),
+        cmocka_unit_test(what_is_proved_is_read_where_there_is_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_history_pieces.c - a history in pieces that cannot be written on: what was whole by then is
- * read as far as it goes, and nothing stands behind it. */
+/* test_history_pieces.c - a history in pieces that cannot be written on: what was written by then
+ * is read as far as it goes, and nothing stands behind it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,11 +21,13 @@ static struct history_writer *write_pieces(int64_t piece_bytes)
                                       .locks = 1,
                                       .lease_us = 300000,
                                       .unit_us = 1000,
+                                      .is_streamed = true,
                                       .names = names};
     struct history_writer *writer;
     struct failure failure;
     assert_int_equal(history_writer_new(&writer, path, &head, &failure), FAIL_NONE);
     history_writer_rotate(writer, piece_bytes);
+    assert_int_equal(history_writer_show(writer, &failure), FAIL_NONE);
     return writer;
 }
 
@@ -116,10 +118,10 @@ static void the_first_piece_that_cannot_be_written_is_the_last(void **state)
     take_calls(writer, CALLS_OF_PIECES, &written);
     assert_int_equal(history_writer_close(writer, &failure), FAIL_INTERNAL);
     assert_non_null(strstr(failure.text, "cannot be written: File too large; `picklock check` "
-                                         "judges the "));
+                                         "judges what is there of it"));
     const int read = read_pieces(&failure);
     assert_int_equal(failure.code, FAIL_UNKNOWN);
-    assert_non_null(strstr(failure.text, "which is not there"));
+    assert_non_null(strstr(failure.text, "could not write on"));
     const int pieces = remove_pieces(), of_a_piece = read / pieces;
     assert_in_range(pieces, 2, CALLS_OF_PIECES / of_a_piece);
     assert_true(read <= CALLS_OF_PIECES);
@@ -127,23 +129,50 @@ static void the_first_piece_that_cannot_be_written_is_the_last(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-/* Where it is the first one, there is no history. */
-static void of_a_first_piece_that_cannot_be_written_nothing_is_left(void **state)
+/* Where it is the first one, too. */
+static void a_first_piece_stays_as_far_as_it_was_written(void **state)
 {
+    enum { LIMIT = 1000 };
     struct failure failure;
     int written = 0;
     (void)state;
     struct history_writer *writer = write_pieces(1000000);
+    take_calls(writer, 1, &written);
+    history_writer_prove(writer);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    limit_file_size(1000);
-    take_calls(writer, 1000, &written);
+    limit_file_size(LIMIT);
+    take_calls(writer, LIMIT, &written);
     const enum fail fail = history_writer_close(writer, &failure);
     limit_file_size(RLIM_INFINITY);
     signal(SIGXFSZ, handler);
     assert_int_equal(fail, FAIL_INTERNAL);
-    assert_null(strstr(failure.text, "picklock check"));
-    assert_int_equal(rmdir(folder), 0);
-    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_in_range(read_pieces(&failure), 2, LIMIT / 2);
+    assert_int_equal(failure.code, FAIL_UNKNOWN);
+    assert_int_equal(remove_pieces(), 1);
+}
+
+/* Of one that cannot be written at all nothing stands there: not even that it is one. */
+static void without_room_for_its_head_it_is_not_begun(void **state)
+{
+    const struct history_head head = {.scenario = "a story",
+                                      .clients = 1,
+                                      .servers = 1,
+                                      .locks = 1,
+                                      .is_streamed = true,
+                                      .names = names};
+    struct history_writer *writer;
+    struct failure failure;
+    (void)state;
+    assert_int_equal(history_writer_new(&writer, path, &head, &failure), FAIL_NONE);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    limit_file_size(20);
+    const enum fail fail = history_writer_show(writer, &failure);
+    limit_file_size(RLIM_INFINITY);
+    signal(SIGXFSZ, handler);
+    assert_int_equal(fail, FAIL_INTERNAL);
+    assert_non_null(strstr(failure.text, "cannot be written: File too large"));
+    history_writer_abandon(writer);
+    assert_int_equal(access(path, F_OK), -1);
 }
 
 int main(void)
@@ -151,7 +180,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_abandoned_piece_leaves_those_before_it),
         cmocka_unit_test(the_first_piece_that_cannot_be_written_is_the_last),
-        cmocka_unit_test(of_a_first_piece_that_cannot_be_written_nothing_is_left),
+        cmocka_unit_test(a_first_piece_stays_as_far_as_it_was_written),
+        cmocka_unit_test(without_room_for_its_head_it_is_not_begun),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
