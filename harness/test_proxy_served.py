@@ -161,6 +161,24 @@ def test_a_log_on_a_full_disk_ends_nothing_but_itself(redis, tmp_path):
     assert "events are not in it" in served.words
 
 
+@pytest.mark.parametrize(("spoil", "words"), [
+    (lambda log: log.unlink(), "removed or replaced it"), (lambda log: (log.with_name("new").touch(), log.with_name("new").replace(log)), "removed or replaced it"),
+    (lambda log: log.open("w").close(), "cut it"), (lambda log: log.rename(f"{log}.1"), None)])
+def test_what_others_do_to_the_log_is_told_at_once(redis, tmp_path, spoil, words):
+    """At its next event. It may be renamed: it goes on there."""
+    log = tmp_path / "log"
+    with Served(tmp_path, "--upstream", f"127.0.0.1:{redis}", "--log", log, status=70 if words else 0).read_ports(1) as served:
+        with saying(served.ports[""]) as ask:
+            assert ask(b"PING") == b"+PONG"
+            until(lambda: "PONG" in log.read_text(), "it is in the log")
+            spoil(log)
+            assert ask(b"GET none") == b"$-1" and ask(b"PING") == b"+PONG"
+            if words:
+                until(lambda: f"cannot write the log {log}: another program {words}" in served.words, "it says so")
+    if not words:
+        assert log.with_name("log.1").read_text().splitlines()[-1].startswith('{"time_us"') and "cannot write" not in served.words
+
+
 # --- actions ----------------------------------------------------------------------------------------------------
 
 

@@ -53,16 +53,21 @@ static int stream_seek(void *cookie, off64_t *offset, int whence)
     return file->is_shown && set_appends(file) ? -1 : 0;
 }
 
-/* What others did to the file since it was shown. */
-static void look(struct outfile *file)
+const char *outfile_loss(int fd, off_t written)
 {
     struct stat about;
-    if (!file->is_shown || file->loss || fstat(file->fd, &about) != 0)
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
+        return NULL;
+    return about.st_nlink == 0       ? "another program removed or replaced it"
+           : about.st_size < written ? "another program cut it"
+                                     : NULL;
+}
+
+static void look(struct outfile *file)
+{
+    if (!file->is_shown || file->loss)
         return;
-    if (about.st_nlink == 0)
-        file->loss = "another program removed or replaced it";
-    else if (about.st_size < file->size)
-        file->loss = "another program cut it";
+    file->loss = outfile_loss(file->fd, file->size);
     if (file->loss && !file->error)
         file->error = ESTALE;
 }

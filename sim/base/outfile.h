@@ -52,9 +52,12 @@ enum fail outfile_open(struct outfile *file, const char *path, struct failure *f
  * there, and still writes it. FAIL_INTERNAL: it cannot be put there. */
 enum fail outfile_show(struct outfile *file, struct failure *failure);
 
+/* What others did to a regular file that is open, and of which so many bytes were written: removed
+ * or cut it (it may be renamed). A sentence; NULL: nothing that is known. */
+const char *outfile_loss(int fd, off_t written);
+
 /* Why what was written so far is not wholly there, or NULL: a write that failed, or, of a file that
- * is shown, that others removed or cut it (it may be renamed). Of what the stream still keeps
- * nothing is said. */
+ * is shown, its outfile_loss(). Of what the stream still keeps nothing is said. */
 const char *outfile_why(struct outfile *file);
 
 /* Of one that is shown: what stood there before is gone, too. Until then outfile_abandon() gives it

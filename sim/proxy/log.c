@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
+#include "base/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,9 @@ struct log {
     FILE *file;
     char *path;
     int64_t started_us;
-    int error; /* errno of the first write that failed */
+    int error;        /* errno of the first write that failed */
+    const char *loss; /* what others did to the file; NULL: nothing that is known */
+    off_t size;       /* of it, when it was last written to */
     bool is_dirty;
     const char *listener; /* of the events from here on; NULL: there is only one */
     uint64_t lost;        /* events behind the first write that failed */
@@ -32,7 +35,8 @@ static FILE *open_file(const char *path)
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)
         return NULL;
-    FILE *file = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
+    /* Where others cut it, what comes goes to its new end, not behind a hole. */
+    FILE *file = fcntl(fd, F_SETFL, O_APPEND) == 0 ? fdopen(fd, "w") : NULL;
     if (!file)
         (void)close(fd); /* errno is of what failed before */
     return file;
@@ -87,13 +91,34 @@ uint64_t log_lost(const struct log *log)
     return log->lost;
 }
 
+/* Before and behind each write: what is written may be longer than what was cut. */
+static void look(struct log *log)
+{
+    struct stat about;
+    const int fd = fileno(log->file);
+    if (log->file == stderr || log->error)
+        return;
+    log->loss = outfile_loss(fd, log->size);
+    if (log->loss)
+        log->error = ESTALE;
+    else if (fstat(fd, &about) == 0)
+        log->size = about.st_size;
+}
+
 enum fail log_flush(struct log *log, struct failure *failure)
 {
-    if (log->is_dirty && fflush(log->file) && !log->error)
-        log->error = errno ? errno : EIO;
+    if (log->is_dirty) {
+        look(log);
+        if (fflush(log->file) && !log->error)
+            log->error = errno ? errno : EIO;
+        look(log);
+    }
     log->is_dirty = false;
     if (!log->error)
         return FAIL_NONE;
+    if (log->loss)
+        return failure_set(failure, FAIL_INTERNAL, "cannot write the log %s: %s", log->path,
+                           log->loss);
     if (log->lost)
         return failure_set(failure, FAIL_INTERNAL,
                            "cannot write the log %s: %s; %" PRIu64 " events are not in it",

@@ -21,8 +21,8 @@ enum fail log_clear(struct log *log, struct failure *failure);
 void log_listener(struct log *log, const char *name);
 /* How many events are not in it, since it cannot be written. */
 uint64_t log_lost(const struct log *log);
-/* Writes what is not written yet. FAIL_INTERNAL when the file cannot be written: nothing is, behind
- * the first failure. */
+/* Writes what is not written yet. FAIL_INTERNAL when the file cannot be written, or others removed
+ * or cut it (it may be renamed): nothing is, behind the first failure. */
 enum fail log_flush(struct log *log, struct failure *failure);
 /* Takes log. */
 enum fail log_close(struct log *log, struct failure *failure);
