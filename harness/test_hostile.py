@@ -243,7 +243,8 @@ def has_nameless(folder):
         return False
 
 
-def test_killed_without_warning_it_leaves_no_part_of_a_file(tmp_path):
+def test_killed_without_warning_it_leaves_its_history_and_no_other_part_of_a_file(tmp_path):
+    """What was written by then is there, and says by itself that it is not whole."""
     if not has_nameless(tmp_path):
         pytest.skip("no files without a name on this file system")
     before = servers()
@@ -254,7 +255,9 @@ def test_killed_without_warning_it_leaves_no_part_of_a_file(tmp_path):
     process.kill()
     process.communicate()
     until(lambda: not servers() - before, "the server is gone")
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    history, = [path for path in tmp_path.rglob("*") if path.is_file()]
+    cut = run("check", history)
+    assert history.name == "stress-set-nx-px-cad.jsonl" and cut.status == 2 and "the history has no end: its writer was killed" in cut.out, cut
 
 
 def children(pid):

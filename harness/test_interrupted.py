@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, flat, run, servers
+from conftest import PATIENCE_S, PICKLOCK, ROOT, ask, flat, run, server, servers
 
 ONE = "scenarios/getset-race.yaml"
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
@@ -280,6 +280,24 @@ def test_a_stress_run_whose_server_dies_keeps_what_it_found(tmp_path):
     found = [{p["property"] for p in row["properties"] if p["verdict"] == "violated"} for row in (died, again.json["results"][0])]
     assert again.status == 1 and found[0] == found[1], (found, again)
     assert not [p for p in again.json["results"][0]["properties"] if p["verdict"] == "holds"]
+
+
+def test_what_was_found_stays_where_somebody_elses_server_dies(tmp_path):
+    """The runs behind it cannot begin: each is unknown, and says why. Alone, one that cannot is refused."""
+    with server() as port:
+        url = ["--redis", f"redis://127.0.0.1:{port}", "--no-faults", "--clients", "5", "--think", "1ms"]
+        process = start("stress", "--scheme", "multi-setnx-expire-del,set-nx-px-cad,redlock,setnx-del", *url, "--locks", "1", "--duration", "60s", "--progress",
+                        "json", "--out", tmp_path)
+        next(line for line in map(json.loads, process.stderr) if line["violations"])
+        ask(port, "SHUTDOWN", "NOSAVE")
+        status, out, err = end(process)
+    rows = {row["scheme"]: row for row in results_of(tmp_path)["results"]}
+    assert status == 1 and rows.pop("multi-setnx-expire-del")["verdict"] == "violated" and rows.pop("redlock")["verdict"] == "not_applicable", (out, err)
+    for row in rows.values():
+        assert row["verdict"] == "unknown" and "it could not begin: no connection to the server" in row["trouble"], row
+    assert "INTERRUPTED: 1 of 4 runs (multi-setnx-expire-del: it ended after" in out, out
+    refused = run("stress", "--scheme", "redlock,set-nx-px-cad", *url)
+    assert refused.status == 69 and "no connection to the server" in refused.err, refused
 
 
 # --- explore ---

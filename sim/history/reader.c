@@ -393,10 +393,8 @@ enum fail history_reader_next(struct history_reader *reader, struct event *event
         struct plain_event plain;
         is_seam = false;
         fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
-        if (reader->is_cut && reader->is_streamed && !reader->follow)
-            return failure_set(failure, FAIL_UNKNOWN,
-                               "the history has no end: its writer was killed, could not write on, "
-                               "or has not ended yet");
+        if (reader_ends_here(reader, failure))
+            return FAIL_UNKNOWN;
         if (!fail && !is_there)
             return reader_refuses(reader, failure, "no end line: the file was cut off");
         if (!fail && !reader->is_generic && reader_plain(reader, &plain)) {

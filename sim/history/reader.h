@@ -64,6 +64,8 @@ BITS(seen_bit, SEEN_BITS);
 enum { READER_BYTES = 64 * 1024 };
 enum fail reader_line(struct history_reader *reader, size_t most, bool *is_there,
                       struct failure *failure);
+/* FAIL_UNKNOWN: the line in hand is not whole, of a history that is there while it is written. */
+enum fail reader_ends_here(const struct history_reader *reader, struct failure *failure);
 /* Behind the last line: FAIL_INPUT where anything is there; of one that is followed, by now. */
 enum fail reader_nothing_more(struct history_reader *reader, struct failure *failure);
 

@@ -63,6 +63,15 @@ enum fail reader_line(struct history_reader *reader, size_t most, bool *is_there
     return FAIL_NONE;
 }
 
+enum fail reader_ends_here(const struct history_reader *reader, struct failure *failure)
+{
+    if (!reader->is_cut || !reader->is_streamed || reader->follow)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "the history has no end: its writer was killed, could not write on, or has "
+                       "not ended yet");
+}
+
 enum fail reader_nothing_more(struct history_reader *reader, struct failure *failure)
 {
     bool has_more = reader->filled > reader->begin;

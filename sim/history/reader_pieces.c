@@ -84,6 +84,8 @@ static enum fail take_first_line(struct history_reader *reader, const char *chai
     int64_t number;
     char said[READER_CHAIN_MAX];
     enum fail fail = reader_line(reader, HISTORY_LINE_MAX, &is_there, failure);
+    if (reader_ends_here(reader, failure))
+        return FAIL_UNKNOWN;
     if (!fail && !is_there)
         return reader_refuses(reader, failure, "the file is empty: not a piece of a history");
     if (!fail)

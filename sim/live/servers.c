@@ -67,9 +67,10 @@ enum fail servers_check(struct servers *servers, struct failure *failure)
         struct server *server = &servers->rows[i];
         if (server->is_dead)
             continue;
-        if (process_check(&server->process, failure) ||
-            (server->replica.pid && process_check(&server->replica, failure)))
+        if (process_check(&server->process, failure))
             return failure_wrap(failure, "server %d", i + 1);
+        if (server->replica.pid && process_check(&server->replica, failure))
+            return failure_wrap(failure, "replica of server %d", i + 1);
     }
     return FAIL_NONE;
 }
@@ -77,8 +78,12 @@ enum fail servers_check(struct servers *servers, struct failure *failure)
 void servers_bury(struct servers *servers)
 {
     struct failure how;
-    for (int i = 0; i < servers->count; i++)
-        servers->rows[i].is_dead |= process_check(&servers->rows[i].process, &how) != FAIL_NONE;
+    for (int i = 0; i < servers->count; i++) {
+        struct server *server = &servers->rows[i];
+        server->is_dead |= process_check(&server->process, &how) != FAIL_NONE;
+        if (server->replica.pid && process_check(&server->replica, &how))
+            replica_release(servers, server);
+    }
 }
 
 /* A new process in the row of one that is not to be used again. */

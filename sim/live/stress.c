@@ -287,9 +287,10 @@ static enum fail prepare_servers(struct stress *stress, bool wants_replica, stru
     for (int i = 0; i < options->locks; i++)
         (options->is_cluster ? live_cluster_prefix : live_lock_prefix)(stress->live, i,
                                                                        stress->prefixes[i]);
+    servers_bury(&live->servers);
     enum fail fail = have_servers(stress, wants_replica, failure);
-    if (fail == FAIL_UNAVAILABLE && !live->servers.is_foreign && live->servers.count &&
-        live_server_died(live, &how)) {
+    if (fail == FAIL_UNAVAILABLE && !live->servers.is_foreign && live->servers.count) {
+        (void)live_server_died(live, &how); /* how one did was told, or it is not seen yet */
         servers_bury(&live->servers);
         fail = have_servers(stress, wants_replica, failure);
     }

@@ -263,18 +263,33 @@ static enum fail stress_worker(struct runner *runner, struct stress_options *opt
     return fail;
 }
 
+/* Then what was found keeps its status where a later run finds no server any more. */
+static bool has_run_before(const struct results *results)
+{
+    for (int i = 0; i < results->rows_count - 1; i++)
+        if (results->rows[i].verdict != VERDICT_NOT_APPLICABLE)
+            return true;
+    return false;
+}
+
 static enum fail stress_scheme(struct runner *runner, struct stress_options *options,
-                               struct recording *recording, struct result_row *row,
+                               struct recording *recording, struct results *results,
                                struct stress_outcome *outcome, struct failure *failure)
 {
+    struct result_row *row = &results->rows[results->rows_count - 1];
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
     recording->series = series_recorder_new(options->clients, recording->checks);
+    if (fail)
+        return fail;
     recording_begin_thread(recording);
     options->sink = recording_sink(recording);
-    if (!fail)
-        fail = live_stress(runner->live, options, outcome, failure);
+    fail = live_stress(runner->live, options, outcome, failure);
     recording_settle(recording);
-    return fail;
+    if (fail != FAIL_UNAVAILABLE || recording->events || !has_run_before(results))
+        return fail;
+    (void)failure_set(&outcome->ended, FAIL_UNKNOWN, "it could not begin: %s", failure->text);
+    outcome->doubt = outcome->ended;
+    return FAIL_NONE;
 }
 
 /* Of a run in doubt: only what was violated before stands. */
@@ -358,8 +373,9 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     watcher->fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG);
     watch_it(watcher, options);
     const int64_t began_us = usage_cpu_us();
-    enum fail fail = is_worker ? stress_worker(runner, options, &recording, row, &outcome, failure)
-                               : stress_scheme(runner, options, &recording, row, &outcome, failure);
+    enum fail fail = is_worker
+                         ? stress_worker(runner, options, &recording, row, &outcome, failure)
+                         : stress_scheme(runner, options, &recording, results, &outcome, failure);
     if (fail) {
         results_drop_last(results);
     } else {

@@ -110,12 +110,16 @@ static void a_dead_server_is_told(void **state)
 }
 
 /* It is a zombie then: whoever looks sees it. */
+static void kill_process(const struct process *process)
+{
+    siginfo_t ended;
+    assert_int_equal(kill(process->pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)process->pid, &ended, WEXITED | WNOWAIT), 0);
+}
+
 static void kill_server_of(const struct live *own)
 {
-    const int pid = own->servers.rows[0].process.pid;
-    siginfo_t ended;
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+    kill_process(&own->servers.rows[0].process);
 }
 
 /* What goes through its proxy is asked before clients connect, too: to prove that way. */
@@ -197,6 +201,23 @@ static void a_server_that_dies_before_its_clients_begin_ends_one_run(void **stat
     assert_true(outcome.ended.code == FAIL_NONE && summary.sections > 0);
     uv_close((uv_handle_t *)&turn, NULL);
     live_free(killer.own);
+}
+
+static void a_replica_that_dies_between_two_runs_is_replaced(void **state)
+{
+    (void)state;
+    struct live *own = own_servers();
+    struct stress_outcome outcome;
+    struct failure why;
+    for (int run = 0; run < 2; run++) {
+        struct stress_options options = options_of("set-nx-px-wait");
+        options.duration_us = SECOND_US / 10;
+        assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
+        assert_true(outcome.ended.code == FAIL_NONE && summary.sections > 0);
+        if (run == 0)
+            kill_process(&own->servers.rows[0].replica);
+    }
+    live_free(own);
 }
 
 /* --- descriptors: in a child, for a limit cannot be raised again --- */
@@ -287,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_dead_server_is_told),
         cmocka_unit_test(a_server_that_dies_before_its_clients_begin_ends_one_run),
         cmocka_unit_test(a_server_that_dies_at_the_very_end_loses_nothing),
+        cmocka_unit_test(a_replica_that_dies_between_two_runs_is_replaced),
         cmocka_unit_test(all_clients_are_connected_or_none),
         cmocka_unit_test(a_time_out_counts_from_the_call_also_without_a_connection),
     };
