@@ -48,6 +48,9 @@ $(BUILD)/%.o: sim/%.c
 	@mkdir -p $(@D)
 	$(if $(TELL),@echo "  $<" && )$(CC) $(FLAGS) -c -o $@ $<
 
+# malloc() and memset() stay what they are, also where a compiler would make one calloc() of them (base/memory.c).
+$(BUILD)/base/memory.o: FLAGS += -fno-builtin-malloc
+
 # The report page is in the program (sim/report/assets.c).
 $(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
 

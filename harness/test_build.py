@@ -23,6 +23,14 @@ def test_asserts_stay_with_ndebug(tmp_path):
     assert "__assert_fail" in undefined
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_small_piece_of_memory_is_of_malloc(tmp_path, compiler):
+    """Both make one calloc() of malloc() and memset(), unless they are told not to: it costs several times as much."""
+    made = make(tmp_path, "base/memory.o", f"CC={compiler}")
+    listed = subprocess.run(["nm", "-u", made], text=True, capture_output=True, check=True).stdout.split()
+    assert "malloc" in listed and "memset" in listed
+
+
 @pytest.mark.parametrize("source", ["base/units", "base/memory", "proxy/link"])
 @pytest.mark.parametrize("flags", ["-O1 -g", "-O2 -DNDEBUG", "-O0", "-O3"])
 def test_any_optimisation_compiles_without_a_warning(tmp_path, source, flags):

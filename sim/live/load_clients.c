@@ -149,8 +149,9 @@ static void take_step(struct load_client *load_client, const struct step_result 
 
 static bool is_wake_due(const struct load_client *load_client)
 {
-    return load_client->place != LOAD_DEAD && !load_client->is_paused &&
-           load_client->client.wake_us <= world_us(load_client);
+    const int64_t wake_us = load_client->client.wake_us;
+    return wake_us != INT64_MAX && load_client->place != LOAD_DEAD && !load_client->is_paused &&
+           wake_us <= world_us(load_client);
 }
 
 /* How late its timer rings is this machine's doing: a pause that was drawn is not counted. */
