@@ -87,3 +87,48 @@ class Worker(Worker):
     ran, rows, notes = explore(picklock, worker(FRESH + other), "none")
     assert ran.status == 2 and not any(row["as_expected"] for row in rows.values()), ran
     assert "its clients are not alike" in notes and "DEL lock" in notes, notes
+
+
+# Refused, it reads whose lock that is.
+READS = COMPARE_AND_DELETE.format(draw="return {draw}") + """
+class Worker(Worker):
+    def ask(self, *words):
+        try:
+            return super().ask(*words)
+        except OSError:
+            self.socket = socket.create_connection(self.settings.address())
+            raise
+
+    def acquire(self, wait_ms):
+        if super().acquire(wait_ms):
+            return True
+        found = self.ask("GET", self.settings.key)
+        return self.read(found.split(b"\\r\\n", 1)[1][:-2]) if found != b"$-1\\r\\n" else False
+
+    def read(self, token):
+        {read}
+        return False
+"""
+IN_JSON = "json.dumps({'owner': self.settings.name, 'attempt': f'{self.attempts:04}'})"
+IN_BASE64 = f"__import__('base64').b64encode({IN_JSON}.encode()).decode()"
+OF_ITS_OWN = "f'{self.settings.name}:{self.attempts:08}'"
+IS_MINE = "if token.startswith(self.settings.name.encode()): {then}"
+
+
+@pytest.mark.parametrize("draw, read", [
+    (IN_BASE64, "assert json.loads(__import__('base64').b64decode(token))['owner'] in 'ABC'"),
+    (OF_ITS_OWN, "assert token.split(b':')[0] in (b'A', b'B', b'C') and int(token.split(b':')[1])"),
+    (OF_ITS_OWN, IS_MINE.format(then="raise RuntimeError('it may be mine')")),
+], ids=["JSON in base64", "parts", "its own"])
+def test_who_reads_in_a_token_whose_it_is_is_decided(draw, read, picklock, worker):
+    """What it is told of is a token that another one has drawn, or itself: so it finds what it looks for."""
+    ran, rows, notes = explore(picklock, worker(READS.format(draw=draw, read=read) + PROMISES), "lose-reply", "--clients", "2")
+    assert all(row["search"]["complete"] for row in rows.values()) and ran.status == 0, ran
+    assert causes(rows["lose-reply"]) == {"leftover"}, ran
+
+
+def test_who_takes_an_old_lock_of_its_own_for_granted_is_found(picklock, worker):
+    """Its reply was lost; the next attempt finds the key, whose lease has run for a while, and which its release does not know."""
+    text = READS.format(draw=OF_ITS_OWN, read=IS_MINE.format(then="return True")) + PROMISES
+    ran, rows, notes = explore(picklock, worker(text), "lose-reply", "--clients", "2")
+    assert "untrue-answer" in causes(rows["lose-reply"]) and ran.status == 1, ran

@@ -42,6 +42,13 @@ static void put_table(struct answer_bytes *out, const struct intern_table *table
                  table->offsets[i + 1] - table->offsets[i]);
 }
 
+static void put_pool(struct answer_bytes *out, const struct token_pool *pool)
+{
+    put_number(out, (uint64_t)pool->count);
+    for (int i = 0; i < pool->count; i++)
+        put_text(out, pool->tokens[i].bytes, pool->tokens[i].length);
+}
+
 static void put_worker(struct answer_bytes *out, const struct worker_asker *worker)
 {
     put_table(out, &worker->questions);
@@ -51,6 +58,8 @@ static void put_worker(struct answer_bytes *out, const struct worker_asker *work
     put_number(out, (uint64_t)worker->token_command);
     put_number(out, (uint64_t)worker->token_words);
     put_text(out, worker->sample.bytes, worker->sample.length);
+    for (int i = 0; i < FIRST_CLIENTS; i++)
+        put_pool(out, &worker->pools[i]);
     put_number(out, (uint64_t)worker->names_count);
     put(out, worker->names, (size_t)worker->names_count * sizeof *worker->names);
     put_number(out, worker->timed);
@@ -145,8 +154,8 @@ static bool is_edge(const char *bytes, size_t size)
         return false;
     memcpy(&edge, bytes, sizeof edge);
     return edge.happening < HAPPENING_COUNT && edge.server < SERVERS_MAX &&
-           edge.whose <= WHOSE_SAME && edge.elapsed >= ELAPSED_ANY && edge.elapsed <= ELAPSED_MAX &&
-           abs(edge.jumped) <= ELAPSED_MAX;
+           edge.whose <= WHOSE_EARLIER && edge.elapsed >= ELAPSED_ANY &&
+           edge.elapsed <= ELAPSED_MAX && abs(edge.jumped) <= ELAPSED_MAX;
 }
 
 static bool is_question(const char *bytes, size_t size)
@@ -210,6 +219,22 @@ static bool are_questions(const struct asking *asking)
     return server->forms.count <= FORMS_MAX;
 }
 
+static void take_token(struct answer_reader *in, struct spoken_token *token)
+{
+    char bytes[SPOKEN_TOKEN_MAX + 1];
+    token->length = take_text(in, bytes, sizeof bytes);
+    memcpy(token->bytes, bytes, token->length);
+}
+
+static void take_pool(struct answer_reader *in, size_t length, struct token_pool *pool)
+{
+    pool->count = (int)take_number(in, POOL_MAX);
+    for (int i = 0; i < pool->count; i++) {
+        take_token(in, &pool->tokens[i]);
+        in->is_bad |= pool->tokens[i].length != length;
+    }
+}
+
 static void take_worker(struct answer_reader *in, struct worker_asker *worker)
 {
     take_table(in, &worker->questions, sizeof(struct history_edge), is_edge);
@@ -219,9 +244,9 @@ static void take_worker(struct answer_reader *in, struct worker_asker *worker)
     worker->token_word = (int)take_number(in, WIRE_WORDS_MAX - 1);
     worker->token_command = (int)take_number(in, WIRE_WORDS_MAX);
     worker->token_words = (int)take_number(in, WIRE_WORDS_MAX);
-    char sample[SPOKEN_TOKEN_MAX + 1];
-    worker->sample.length = take_text(in, sample, sizeof sample);
-    memcpy(worker->sample.bytes, sample, worker->sample.length);
+    take_token(in, &worker->sample);
+    for (int i = 0; i < FIRST_CLIENTS; i++)
+        take_pool(in, worker->sample.length, &worker->pools[i]);
     worker->names_count = (int)take_number(in, NAMES_MAX);
     take(in, worker->names, (size_t)worker->names_count * sizeof *worker->names);
     for (int i = 0; i < worker->names_count; i++)

@@ -101,6 +101,13 @@ static enum fail check_promises(const struct asking *asking, struct failure *fai
     return FAIL_NONE;
 }
 
+void asking_give_tokens(struct asking *asking)
+{
+    const struct token_pool *others = &asking->worker.pools[1];
+    asking->server.own = asking->worker.sample;
+    asking->server.other = others->count ? others->tokens[0] : token_unlike(&asking->server.own);
+}
+
 static enum fail learn_token(struct asking *asking, struct failure *failure)
 {
     if (worker_asker_learn(&asking->worker, failure) ||
@@ -108,8 +115,7 @@ static enum fail learn_token(struct asking *asking, struct failure *failure)
         server_asker_learn_key(&asking->server, failure) ||
         seat_reset(&asking->worker, &asking->worker.seat, failure))
         return failure->code;
-    asking->server.own = asking->worker.sample;
-    asking->server.other = token_unlike(&asking->server.own);
+    asking_give_tokens(asking);
     return FAIL_NONE;
 }
 

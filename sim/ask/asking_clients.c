@@ -12,30 +12,6 @@
 
 /* --- tokens --- */
 
-/* The first of all its commands that shows a token is noted. */
-enum fail asking_go_through(struct asking *asking, struct seat *seat, enum worker_op op,
-                            struct failure *failure)
-{
-    enum { TRIES = 200 };
-    struct session *session = seat->session;
-    enum fail fail = seat_ask(seat, op, failure);
-    for (int i = 0; i < TRIES && !fail && session_is_asked(session, seat->client); i++) {
-        struct wire_message *message = seat_waits_for(seat, ANY_SERVER);
-        const int64_t next_us = session_next_us(session, seat->client);
-        if (message) {
-            seat_note_token(&asking->worker, seat, message);
-            fail = session_execute(session, message, failure);
-            if (!fail)
-                fail = session_deliver(session, message, failure);
-        } else if (next_us != TIME_NEVER) {
-            fail = session_set_now(session, next_us, failure);
-        } else {
-            break;
-        }
-    }
-    return fail ? fail : seat_run_out(seat, failure);
-}
-
 enum fail asking_clear(struct asking *asking, struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
@@ -54,19 +30,14 @@ static enum fail draw(struct asking *asking, struct seat *seat, struct spoken_to
             return failure->code;
         seat->commands = 0;
         seat->own.length = 0;
-        if (asking_go_through(asking, seat, WORKER_ACQUIRE, failure))
+        if (seat_go_through(&asking->worker, seat, WORKER_ACQUIRE, failure))
             return failure->code;
         drawn[i] = seat->own;
         if (session_answer(session, seat->client)->kind == ANSWER_OK &&
-            asking_go_through(asking, seat, WORKER_RELEASE, failure))
+            seat_go_through(&asking->worker, seat, WORKER_RELEASE, failure))
             return failure->code;
     }
     return FAIL_NONE;
-}
-
-static bool is_same(const struct spoken_token *a, const struct spoken_token *b)
-{
-    return a->length && a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
 /* drawn: `attempts` of each client; *repeats: pairs of a client's attempts that have one token. */
@@ -75,7 +46,7 @@ static enum fail compare_tokens(const struct spoken_token *drawn, int count, int
 {
     for (int a = 0; a < count; a++)
         for (int b = a + 1; b < count; b++) {
-            if (!is_same(&drawn[a], &drawn[b]))
+            if (!drawn[a].length || !token_is_same(&drawn[a], &drawn[b]))
                 continue;
             if (a / attempts != b / attempts)
                 return failure_set(
@@ -101,6 +72,8 @@ enum fail asking_compare_tokens(struct asking *asking, int attempts, struct fail
     int repeats = 0;
     if (!fail)
         fail = compare_tokens(drawn, count, attempts, &repeats, failure);
+    for (int i = 0; i < count && !fail; i++)
+        worker_asker_add_drawn(&asking->worker, i / attempts, &drawn[i]);
     free(drawn);
     if (fail || !repeats)
         return fail;

@@ -97,14 +97,14 @@ static enum fail refuse_again(struct asking *asking, struct kept_key *keys, stru
 {
     redisContext *control = session_control(asking->peers_session, SERVER_ONE);
     if (asking_clear(asking, failure) ||
-        asking_go_through(asking, &asking->peers[0], WORKER_ACQUIRE, failure))
+        seat_go_through(&asking->worker, &asking->peers[0], WORKER_ACQUIRE, failure))
         return failure->code;
     const bool has_it = session_answer(asking->peers_session, 0)->kind == ANSWER_OK;
     for (int i = 0; i < ATTEMPTS && has_it; i++)
-        if (asking_go_through(asking, &asking->peers[1], WORKER_ACQUIRE, failure) ||
+        if (seat_go_through(&asking->worker, &asking->peers[1], WORKER_ACQUIRE, failure) ||
             note_keys(asking, control, i, keys, failure))
             return failure->code;
-    if (has_it && asking_go_through(asking, &asking->peers[0], WORKER_RELEASE, failure))
+    if (has_it && seat_go_through(&asking->worker, &asking->peers[0], WORKER_RELEASE, failure))
         return failure->code;
     return asking_clear(asking, failure);
 }

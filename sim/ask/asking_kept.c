@@ -64,8 +64,7 @@ static enum fail ask_some_again(struct asking *asking, struct failure *failure)
 static enum fail begin_with(struct asking *asking, struct failure *failure)
 {
     struct server_asker *server = &asking->server;
-    server->own = asking->worker.sample;
-    server->other = token_unlike(&server->own);
+    asking_give_tokens(asking);
     for (int i = 0; i < server->scripts_count; i++)
         if (scripts_load(server, i, failure))
             return failure->code;

@@ -68,11 +68,6 @@ static const struct walk_command *find_seen(const struct product_walk *it,
     return NULL;
 }
 
-static bool is_same_token(const struct spoken_token *a, const struct spoken_token *b)
-{
-    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
-}
-
 /* A token that was drawn: a new one each time, or for each client. */
 static void look_at_token(struct product_walk *it, int client)
 {
@@ -80,7 +75,7 @@ static void look_at_token(struct product_walk *it, int client)
     const bool is_clients = it->asking->token == TOKEN_CLIENT;
     for (int i = 0; i < it->tokens_count && !it->difference[0]; i++) {
         const struct walk_token *other = &it->tokens[i];
-        const bool is_same = is_same_token(own, &other->token);
+        const bool is_same = token_is_same(own, &other->token);
         if (is_same && other->is_free && other->client == client)
             continue;
         it->differs = client;
@@ -103,7 +98,7 @@ static enum fail see(struct product_walk *it, const struct wire_message *message
     uint8_t draws = 0;
     if (seat_take_command(&it->asking->worker, seat, message, &sent, &draws, failure))
         return failure->code;
-    if (seat->own.length && !is_same_token(&before, &seat->own))
+    if (seat->own.length && !token_is_same(&before, &seat->own))
         look_at_token(it, message->client);
     it->seen = memory_resize(it->seen, (size_t)it->seen_count + 1, sizeof *it->seen);
     struct walk_command *seen = &it->seen[it->seen_count++];
@@ -296,13 +291,19 @@ static enum fail tell_difference(const struct product_walk *it, const struct suc
                                  struct failure *failure)
 {
     const char *log = it->clients[it->differs].log;
+    if (!*log)
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "replayed beside the others, a worker does otherwise than it did alone: "
+                           "%s, in its first operation; %s %s. Nothing was before, so it hangs on "
+                           "more than was asked for, such as the bytes of another's token; "
+                           "--search random runs it",
+                           it->run->names[it->differs], happened(step), it->difference);
     return failure_set(failure, FAIL_UNKNOWN,
                        "replayed beside the others, a worker does otherwise than it did alone, "
                        "behind other attempts: %s, whose operations ended so far: %s; %s %s. What "
                        "it does hangs on more of what was before than was asked for; --search "
                        "random runs it",
-                       it->run->names[it->differs], *log ? log : "none", happened(step),
-                       it->difference);
+                       it->run->names[it->differs], log, happened(step), it->difference);
 }
 
 /* Who was refused has written nothing where no message is late or sent twice, and none was lost. */

@@ -127,6 +127,9 @@ void asking_pass(struct subject *subject, struct server_state *server_state, int
 enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
                                uint64_t seed, struct failure *failure);
 
+/* The server is asked about two tokens that were drawn. */
+void asking_give_tokens(struct asking *asking);
+
 /* Takes the answers that were kept, where some are, the worker that has just begun is the one that
  * gave them, and those that are asked for again are the same. *is_stale: they are not, and are
  * dropped; then neither the session nor what was asked can be used. FAIL_UNKNOWN, FAIL_UNAVAILABLE:
@@ -165,10 +168,7 @@ enum fail asking_compare_tokens(struct asking *asking, int attempts, struct fail
 /* Does an attempt that is refused change a key beside the lock's for good, and so does the next
  * one? FAIL_UNKNOWN: which. */
 enum fail asking_find_counters(struct asking *asking, struct failure *failure);
-/* What a peer is asked for, to its end, each command executed and answered at once; and all keys of
- * the peers' servers gone. */
-enum fail asking_go_through(struct asking *asking, struct seat *seat, enum worker_op op,
-                            struct failure *failure);
+/* All keys of the peers' servers are gone. */
 enum fail asking_clear(struct asking *asking, struct failure *failure);
 /* Does each peer answer as the one did that was asked? Asks for histories that have, together, each
  * kind of answer that was not asked so before. FAIL_UNKNOWN: what differs. */

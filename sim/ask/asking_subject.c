@@ -56,7 +56,9 @@ static enum fail fill_reply(struct asking *asking, const struct client_state *cl
     unsigned whose;
     edge->reply = reply_number(reply->second);
     if (reply->value)
-        edge->whose = reply->value == client_state->token ? WHOSE_OWN : WHOSE_OTHER;
+        edge->whose = reply->value == client_state->token             ? WHOSE_OWN
+                      : token_position(reply->value) == POSITION_SELF ? WHOSE_EARLIER
+                                                                      : WHOSE_OTHER;
     if (edge->reply)
         return FAIL_NONE;
     /* A fault: nothing was executed. */

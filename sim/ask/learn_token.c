@@ -128,6 +128,8 @@ enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure
                             "its acquire sends no command at once: one that waits first, or asks "
                             "nobody, is not decided by asking");
     }
+    if (!fail)
+        fail = worker_asker_draw(asker, &second, failure);
     /* Histories begin behind a reset. */
     if (!fail)
         fail = seat_reset(asker, &asker->seat, failure);
@@ -181,6 +183,7 @@ enum fail seat_take_further_token(struct worker_asker *asker, struct seat *seat,
         return failure->code;
     if (phrase != seat->token_phrase)
         return FAIL_NONE;
+    seat->earlier = seat->own;
     seat->own = drawn;
     *draws = 1;
     return note_drawn(asker, seat, failure);

@@ -100,6 +100,11 @@ bool phrase_is_whole(const char *bytes, size_t size)
     return size <= PHRASE_MAX;
 }
 
+bool token_is_same(const struct spoken_token *a, const struct spoken_token *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
 /* The next one of its kind, round and round. */
 static char next_in(char c, char first, char last)
 {

@@ -24,7 +24,8 @@ struct spoken_token {
 #define WHOSE(BIT)                                                                                 \
     BIT(WHOSE_OWN)   /* of the attempt that asks */                                                \
     BIT(WHOSE_OTHER) /* another one; of a history: none that it heard of in an attempt before */   \
-    BIT(WHOSE_SAME)  /* of a history: the other one that it heard of last in an attempt before */
+    BIT(WHOSE_SAME)  /* of a history: the other one that it heard of last in an attempt before */  \
+    BIT(WHOSE_EARLIER) /* of a history: its own, of an earlier attempt or try */
 BITS(whose, WHOSE);
 enum { WHOSE_NONE = 0 };
 
@@ -44,6 +45,8 @@ char *phrase_say(const struct phrasebook *book, uint32_t number, const struct sp
 
 /* Could a book have these bytes as one? For those that come from a file. */
 bool phrase_is_whole(const char *bytes, size_t size);
+
+bool token_is_same(const struct spoken_token *a, const struct spoken_token *b);
 
 /* Another token of the same length, made of the same kinds of characters. */
 struct spoken_token token_unlike(const struct spoken_token *token);

@@ -160,7 +160,7 @@ enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failu
     asker->runs++;
     seat->at = NODE_ROOT;
     seat->waited_us = 0;
-    seat->other.length = seat->before.length = 0;
+    seat->own.length = seat->other.length = seat->before.length = seat->earlier.length = 0;
     seat->others = 0;
     if (seat->is_new) {
         seat->is_new = false;

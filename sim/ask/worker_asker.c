@@ -86,7 +86,8 @@ static void tell_edge(const struct worker_asker *asker, const struct history_edg
         [HAPPENS_EXTEND] = "it is asked to extend",   [HAPPENS_RESET] = "its connection breaks",
         [HAPPENS_CUT] = "its idle connection breaks", [HAPPENS_TIMER] = "its timer rings"};
     const struct spoken_token own = stand_in(asker, "its-token");
-    const struct spoken_token other = stand_in(asker, "another-token");
+    const struct spoken_token other =
+        stand_in(asker, edge->whose == WHOSE_EARLIER ? "its-earlier-token" : "another-token");
     size_t length;
     char quoted[80], at[40] = "";
     if (edge->jumped) {
@@ -208,15 +209,17 @@ static enum fail two_answers(struct worker_asker *asker, const struct seat *seat
     describe(asker, before, one, sizeof one);
     describe(asker, now, two, sizeof two);
     asker->has_two_answers = true;
-    return failure_set(failure, FAIL_UNKNOWN,
-                       "the worker gave two answers to one question: what it does hangs on more "
-                       "than what it was asked and answered (chance, a token drawn for each try, a "
-                       "timer left behind)%s: after \"%s\", when %s, it once %s; and once it %s%s",
-                       seat->turn     ? ", or it does not treat its servers alike"
-                       : seat->client ? ", or its clients are not alike"
-                                      : "",
-                       worker_asker_tell(asker, edge->from, history, sizeof history), what, one,
-                       two, strcmp(one, two) == 0 ? hidden_difference(before, now) : "");
+    return failure_set(
+        failure, FAIL_UNKNOWN,
+        "the worker gave two answers to one question: what it does hangs on more "
+        "than what it was asked and answered (chance, a token drawn for each try, the "
+        "bytes of another's, a timer left behind)%s: after \"%s\", when %s, it once %s; and once "
+        "it %s%s",
+        seat->turn     ? ", or it does not treat its servers alike"
+        : seat->client ? ", or its clients are not alike"
+                       : "",
+        worker_asker_tell(asker, edge->from, history, sizeof history), what, one, two,
+        strcmp(one, two) == 0 ? hidden_difference(before, now) : "");
 }
 
 /* The process goes from where it stands to the node, which lies behind that. */

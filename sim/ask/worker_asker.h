@@ -111,12 +111,22 @@ struct seat {
     int64_t waited_us;        /* in waits of its attempt, since its last whole tick of them */
     int64_t far_us;           /* when a timer rings that is far away; TIME_NEVER: there is none */
     struct spoken_token own;
-    struct spoken_token other;  /* that it was told of in its attempt; length 0: of none */
-    struct spoken_token before; /* in the attempts before, the last; length 0: of none */
-    int others;                 /* that were made up for it since it was reset */
+    struct spoken_token other;   /* that it was told of in its attempt; length 0: of none */
+    struct spoken_token before;  /* in the attempts before, the last; length 0: of none */
+    bool is_other_own;           /* that is an earlier one of its own */
+    struct spoken_token earlier; /* its own, in the attempt or try before; length 0: none */
+    int others;                  /* that it was told of since it was reset */
     uint32_t token_phrase; /* of the command that showed its own; 0: none did in this attempt */
     char *said[64];        /* replies that the session may still hold */
     int said_next;
+};
+
+/* Tokens that a client has drawn, each another one. */
+enum { POOL_MAX = 5 };
+enum { FIRST_CLIENTS = 2 }; /* draw them when the token is learned, the others for each run anew */
+struct token_pool {
+    struct spoken_token tokens[POOL_MAX];
+    int count;
 };
 
 struct worker_asker {
@@ -126,6 +136,7 @@ struct worker_asker {
     int token_word, token_command;
     int token_words; /* that the command has */
     struct spoken_token sample;
+    struct token_pool pools[SESSION_CLIENTS_MAX]; /* of tokens, by who has drawn them */
     /* As many ticks as its waits have come to so far: tick_of_wait_us each. 0: each wait is rounded
      * up to whole ticks. */
     int64_t tick_of_wait_us;
@@ -159,6 +170,12 @@ void worker_asker_close(struct worker_asker *asker);
 /* Which word of which command is the attempt's token, the first one that differs: two clients are
  * asked to acquire, one of them twice, and once more later. FAIL_UNKNOWN: it cannot be told. */
 enum fail worker_asker_learn(struct worker_asker *asker, struct failure *failure);
+/* The first two clients draw what clients are told of; that of the other seat is the second. */
+enum fail worker_asker_draw(struct worker_asker *asker, struct seat *second,
+                            struct failure *failure);
+/* A further client has drawn that one. */
+void worker_asker_add_drawn(struct worker_asker *asker, int client,
+                            const struct spoken_token *token);
 /* An attempt that finds no lock: what it writes stands at the servers, and it is not yet reset. */
 enum fail worker_asker_attempt(struct worker_asker *asker, struct failure *failure);
 
@@ -208,6 +225,10 @@ enum fail seat_ask(const struct seat *seat, enum worker_op op, struct failure *f
 /* Whatever is under way ends: its connections break, its timers ring. */
 enum fail seat_run_out(const struct seat *seat, struct failure *failure);
 enum fail seat_reset(struct worker_asker *asker, struct seat *seat, struct failure *failure);
+/* What it is asked for, to its end, each command executed and answered at once; own: the token that
+ * it showed. */
+enum fail seat_go_through(const struct worker_asker *asker, struct seat *seat, enum worker_op op,
+                          struct failure *failure);
 /* Another attempt begins. */
 void seat_begin_attempt(struct seat *seat);
 /* The token that it is told of. */
