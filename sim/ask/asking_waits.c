@@ -8,10 +8,19 @@ static int64_t waits_ticks(const struct asking *asking, const struct remembered_
     return does ? step->timer_us / asking->tick_us : 0;
 }
 
-/* A connection has broken just before: it may wait only to connect anew. */
-static bool connects(const struct history_edge *edge)
+/* Since a connection broke a timer has run, and none has rung: it may wait only to connect anew,
+ * also in the operation behind the one that failed by that, or while others answer. */
+static bool connects(const struct worker_asker *worker, uint32_t node)
 {
-    return edge->happening == HAPPENS_RESET || edge->happening == HAPPENS_CUT;
+    struct history_edge edge = {.happening = HAPPENING_COUNT};
+    while (edge.happening != HAPPENS_RESET && edge.happening != HAPPENS_CUT) {
+        if (node == NODE_ROOT || worker->answers[node - 1].timer_us == TIME_NEVER ||
+            edge.happening == HAPPENS_TIMER)
+            return false;
+        edge = worker_asker_edge(worker, node);
+        node = edge.from;
+    }
+    return true;
 }
 
 void asking_note_wait(struct asking *asking, const struct remembered_step *told)
@@ -20,10 +29,9 @@ void asking_note_wait(struct asking *asking, const struct remembered_step *told)
     int64_t ticks = 0;
     if (asking->adds_waits || asking->rounds_waits || !waits_ticks(asking, told))
         return;
-    struct history_edge edge = worker_asker_edge(worker, told->node);
-    asking->rounds_waits = !connects(&edge);
+    asking->rounds_waits = !connects(worker, told->node);
     for (uint32_t at = told->node; at != NODE_ROOT;) {
-        edge = worker_asker_edge(worker, at);
+        const struct history_edge edge = worker_asker_edge(worker, at);
         ticks += waits_ticks(asking, &worker->answers[at - 1]);
         at = edge.happening == HAPPENS_ACQUIRE ? NODE_ROOT : edge.from;
     }

@@ -1,4 +1,4 @@
-"""keeping_worker.py [SECONDS] - a lock whose library looks after its connection by itself, and makes it anew by a timer, as those of Node.js do.
+"""keeping_worker.py [SECONDS [OWN]] - a lock whose library looks after its connection by itself, and makes it anew by a timer, as those of Node.js do.
 Standard library only."""
 
 import asyncio
@@ -9,6 +9,7 @@ import picklock_worker
 from scheme_worker import COMPARE_DELETE, TOKEN
 
 DELAY = float(sys.argv[1]) if len(sys.argv) > 1 else 0.05
+OWN = float(sys.argv[2]) if len(sys.argv) > 2 else 0  # it sleeps for so long before it acquires without a connection
 
 
 class Line(asyncio.Protocol):
@@ -62,6 +63,8 @@ class Keeping(picklock_worker.Worker):
         return await self.reply
 
     async def acquire(self, wait_ms):
+        if OWN and not self.is_open.is_set():
+            await asyncio.sleep(OWN)
         self.token = os.urandom(16).hex()
         return await self.redis("SET", self.settings.key, self.token, "NX", "PX", self.settings.ttl_ms) == b"+OK\r\n"
 

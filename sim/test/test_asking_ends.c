@@ -216,6 +216,29 @@ static void who_connects_anew_later_than_a_tick_is_told(void **state)
     asking_free(asked.asking);
 }
 
+/* Whoever only connects anew, by a timer that takes a tick, is not asked again with waits that add
+ * up, whatever it is that waits for that: here the acquire behind the one that failed. */
+static void who_waits_only_to_connect_anew_rounds_no_waits(void **state)
+{
+    static const struct {
+        const char *delays;
+        bool rounds;
+    } rows[] = {{"0.05", false}, {"0.05 1.2", true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct worker_asked asked;
+        struct explore_options options, own = bounds_of(FAULT_LOSE_REQUEST);
+        struct explore_outcome outcome;
+        ask_for(&asked, "keeping_worker", rows[i].delays, 1);
+        search(&asked, &own, &options, &outcome);
+        explore_outcome_free(&outcome);
+        if (asking_failure(asked.asking)->code)
+            fail_msg("%s: %s", rows[i].delays, asking_failure(asked.asking)->text);
+        assert_int_equal(asking_rounds_waits(asked.asking), rows[i].rounds);
+        asking_free(asked.asking);
+    }
+}
+
 /* That it does otherwise at the second time a search of one fault need not ask for, and does not;
  * one of two is told. */
 static void minds_the_second(const char *as, int fault)
@@ -259,6 +282,7 @@ int main(void)
         cmocka_unit_test(what_only_a_second_fault_shows_is_asked_where_there_may_be_one),
         cmocka_unit_test(who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to),
         cmocka_unit_test(who_connects_anew_later_than_a_tick_is_told),
+        cmocka_unit_test(who_waits_only_to_connect_anew_rounds_no_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
