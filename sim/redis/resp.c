@@ -24,7 +24,7 @@ static void begin_frame(struct resp *resp)
     resp->element_index = -1;
     resp->depth = 0;
     resp->state = RESP_AT_TYPE;
-    resp->is_done = false;
+    resp->is_done = resp->has_heads = false;
 }
 
 static bool bad(struct resp *resp, const char *why)
@@ -360,29 +360,6 @@ static size_t eat_plain(struct resp *resp, const char *bytes, size_t length)
     return head + body + 2;
 }
 
-/* A whole request of few words, all plain. */
-static size_t plain_request(struct resp *resp, const char *bytes, size_t length)
-{
-    enum { WORDS_MAX = 16 };
-    int64_t count = 0;
-    struct resp_span body;
-    size_t at = bytes[0] == '*' ? plain_head(bytes, length, &count) : 0;
-    if (!at || count == 0 || count > WORDS_MAX)
-        return 0;
-    for (int i = 0; i < count; i++) {
-        const size_t one = at < length ? plain_bulk(bytes + at, length - at, &body) : 0;
-        if (!one)
-            return 0;
-        if (i < RESP_SPANS_MAX)
-            resp->spans[i] = (struct resp_span){at + body.offset, body.length};
-        at += one;
-    }
-    resp->spans_count = (int)(count < RESP_SPANS_MAX ? count : RESP_SPANS_MAX);
-    resp->count = count;
-    resp->integer = 0;
-    return at;
-}
-
 /* A whole reply that is a short status, a short number without a sign, a plain bulk, or nil. */
 static size_t plain_reply(struct resp *resp, const char *bytes, size_t length)
 {
@@ -412,7 +389,7 @@ static size_t plain_reply(struct resp *resp, const char *bytes, size_t length)
  * the frame's first byte where they are not. */
 static inline size_t plain_frame(struct resp *resp, const char *bytes, size_t length)
 {
-    const size_t all = resp->side == RESP_REQUESTS ? plain_request(resp, bytes, length)
+    const size_t all = resp->side == RESP_REQUESTS ? request_like_others(resp, bytes, length)
                                                    : plain_reply(resp, bytes, length);
     if (!all)
         return 0;

@@ -78,6 +78,10 @@ struct resp {
         int64_t left;      /* elements to come */
         bool is_attribute; /* its end is not an element's end */
     } stack[RESP_DEPTH_MAX];
+    /* What stands in front of each body of the newest request, at most 8 bytes, and which of these
+     * bytes; kept where the request before it was as long: the next one may be alike, too. */
+    bool has_heads;
+    uint64_t heads[RESP_SPANS_MAX], head_masks[RESP_SPANS_MAX];
 };
 
 void resp_init(struct resp *resp, enum resp_side side);

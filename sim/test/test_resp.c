@@ -210,6 +210,72 @@ static void what_is_told_does_not_depend_on_pieces(void **state)
     }
 }
 
+/* One that has read before, and one that has not, are given the same bytes (and no byte behind them
+ * to read): they say the same. */
+static void expect_as_fresh(const struct resp *used, const char *bytes, size_t length)
+{
+    struct resp resp = *used, fresh;
+    enum resp_status status, wanted;
+    char *copy = malloc(length);
+    assert_non_null(copy);
+    memcpy(copy, bytes, length);
+    resp_init(&fresh, RESP_REQUESTS);
+    const size_t eaten = resp_feed(&resp, copy, length, &status);
+    assert_int_equal(eaten, resp_feed(&fresh, copy, length, &wanted));
+    free(copy);
+    assert_int_equal(status, wanted);
+    assert_int_equal(resp.seen, fresh.seen);
+    if (status != RESP_WHOLE)
+        return;
+    assert_int_equal(resp.type, fresh.type);
+    assert_int_equal(resp.count, fresh.count);
+    assert_int_equal(resp.integer, fresh.integer);
+    assert_int_equal(resp.spans_count, fresh.spans_count);
+    for (int i = 0; i < fresh.spans_count; i++) {
+        assert_int_equal(resp.spans[i].offset, fresh.spans[i].offset);
+        assert_int_equal(resp.spans[i].length, fresh.spans[i].length);
+    }
+}
+
+/* The same form again and again, and then one that differs in one byte, or ends early. */
+static void forms_that_were_seen_before(void **state)
+{
+    (void)state;
+    static const struct sample forms[] = {
+        SAMPLE("*1\r\n$0\r\n\r\n"),
+        SAMPLE("*1\r\n$4\r\nPING\r\n"),
+        SAMPLE("*3\r\n$3\r\nSET\r\n$16\r\nkey:000000000012\r\n$1\r\n\n\r\n"),
+        SAMPLE("*6\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n$1\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n5000\r\n"),
+        SAMPLE("*2\r\n$10\r\nINCRBYFLOA\r\n$1\r\nk\r\n"),
+        SAMPLE("*9\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n$1\r\n4\r\n$1\r\n5\r\n$1\r\n6\r\n$"
+               "1\r\n7\r\n$1\r\n"
+               "8\r\n$1\r\n9\r\n"),
+    };
+    static const char others[] = "*$0123456789\r\n-x";
+    for (size_t form = 0; form < sizeof forms / sizeof forms[0]; form++) {
+        struct resp resp;
+        enum resp_status status;
+        char bytes[128];
+        const size_t length = forms[form].length;
+        resp_init(&resp, RESP_REQUESTS);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(resp_feed(&resp, forms[form].bytes, length, &status), length);
+            assert_int_equal(status, RESP_WHOLE);
+            expect_as_fresh(&resp, forms[form].bytes, length);
+        }
+        for (size_t at = 0; at < length; at++) {
+            expect_as_fresh(&resp, forms[form].bytes, at + 1);
+            for (size_t other = 0; other < sizeof others; other++) {
+                memcpy(bytes, forms[form].bytes, length);
+                bytes[at] = others[other];
+                expect_as_fresh(&resp, bytes, length);
+            }
+        }
+        for (size_t other = 0; other < sizeof forms / sizeof forms[0]; other++)
+            expect_as_fresh(&resp, forms[other].bytes, forms[other].length);
+    }
+}
+
 static void spans_are_capped(void **state)
 {
     (void)state;
@@ -399,6 +465,7 @@ int main(void)
         cmocka_unit_test(pipelines_in_pieces),
         cmocka_unit_test(spans_of_the_first_elements),
         cmocka_unit_test(what_is_told_does_not_depend_on_pieces),
+        cmocka_unit_test(forms_that_were_seen_before),
         cmocka_unit_test(spans_are_capped),
         cmocka_unit_test(numbers_and_types_are_told),
         cmocka_unit_test(large_bodies_are_stepped_over),
