@@ -160,6 +160,7 @@ static void a_fin_waits_behind_a_held_request(void **state)
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "A\r\n");
     close(client);
+    WIRE_UNTIL(&wire, wire.hears.held);
     wire_expect_nothing(&wire, server);
     assert_int_equal(wire.hears.closed, 0);
     proxy_request_forward(wire.hears.held);
