@@ -90,7 +90,9 @@ void box_held(struct black_box *box, const struct fact *fact)
     if (ledger->head->anybody_releases) /* who believes to hold it may be wrong, and no harm done */
         return;
     box->clients[fact->client].renewed = renewed_nothing;
-    bool is_late = box_is_over(box, fact->client, fact->time_us);
+    /* Late timers are the machine's delay. */
+    bool is_late =
+        box_is_over(box, fact->client, fact->time_us - ledger->clients[fact->client].rang_late_us);
     int other = ledger->locks[fact->lock].first_holder;
     for (; other != NOBODY; other = ledger->clients[other].next)
         if (other != fact->client)

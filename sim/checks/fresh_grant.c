@@ -1,7 +1,9 @@
 /* fresh_grant.c - "granted" is only reported with lease left.
  *
  * The lease counts from the call, the report is the return: what lies between is the client's to
- * check. */
+ * check. But for the time that timers of its were due and could not ring, for the machine was busy
+ * (WAKE, with that time): who would have been told in time without that is nobody's late grant, and
+ * whether the scheme looks at its clock is not known. */
 #include "base/memory.h"
 #include "checks/property.h"
 
@@ -18,11 +20,19 @@ static void *make(const struct ledger *ledger)
     return memory_new(1, sizeof(struct fresh_grant));
 }
 
-/* It may have asked long after its call, and nobody saw when. */
+/* It may have asked long after its call, and nobody saw when; or this machine was late itself. */
 static void doubt(struct monitor *monitor, const struct ledger_client *client, const char *name)
 {
     struct fresh_grant *self = monitor->state;
-    if (!self->unproved[0])
+    if (self->unproved[0])
+        return;
+    if (client->held_us - monitor->ledger->error_us - client->rang_late_us < client->own_end_us &&
+        client->rang_late_us > 0)
+        (void)snprintf(self->unproved, sizeof self->unproved,
+                       "%s called at %s, and was told \"granted\" at %s, when its lease was over: "
+                       "its timers rang %s late, which is the machine's delay, not the scheme's",
+                       name, MS(client->call_us), MS(client->held_us), MS(client->rang_late_us));
+    else
         (void)snprintf(self->unproved, sizeof self->unproved,
                        "%s called at %s, and was told \"granted\" at %s, when a lease was over: "
                        "nobody saw when what won the lock was sent, from which it counts",

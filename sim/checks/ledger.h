@@ -197,8 +197,10 @@ struct ledger_client {
     bool has_entered; /* and was told "granted" */
     bool is_holding;  /* it believes so */
     bool is_late;     /* told after its own lease */
-    bool may_be_late; /* so it is, if what won it left early; nobody saw when that was */
-    bool is_inferred; /* that it was granted the lock nobody told; the wire shows it */
+    bool may_be_late; /* so it is, if what won it left early, and nobody saw when that was; or its
+                         timers rang late, and without that it would have been told in time */
+    int64_t rang_late_us; /* its timers, all together, since it called acquire: of the machine */
+    bool is_inferred;     /* that it was granted the lock nobody told; the wire shows it */
     int next, prev;
     int64_t held_us, held_index; /* when the hold began; NO_INDEX: it never did */
     int64_t own_end_us;          /* end of the own lease; NEVER_US: a lock without one */

@@ -113,6 +113,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
     client->acquired = RESULT_NONE;
     client->held_index = client->owned_index = client->disowned_index = NO_INDEX;
     client->lease_us = NEVER_US;
+    client->rang_late_us = 0;
     client->own_end_us =
         ledger->has_lease
             ? ledger_lease_end_us(event->time_us, ledger_lease_us(ledger, event->client))
@@ -380,6 +381,18 @@ static void struck(struct ledger *ledger, const struct event *event)
     }
 }
 
+/* How late is the machine's doing, which had something else to do. */
+static void rang(struct ledger *ledger, const struct event *event)
+{
+    assert(event->client >= 0);
+    struct ledger_client *client = &ledger->clients[event->client];
+    if (!client->is_acquiring || client->attempt != event->attempt || event->amount_us <= 0)
+        return;
+    const int64_t since_us = event->time_us - client->call_us,
+                  most_us = since_us - client->rang_late_us;
+    client->rang_late_us += event->amount_us < most_us ? event->amount_us : most_us;
+}
+
 void ledger_event(struct ledger *ledger, const struct event *event)
 {
     assert(event->client < ledger->head->clients);
@@ -414,8 +427,10 @@ void ledger_event(struct ledger *ledger, const struct event *event)
     case EVENT_FAULT:
         struck(ledger, event);
         break;
-    case EVENT_STRAND:
     case EVENT_WAKE:
+        rang(ledger, event);
+        break;
+    case EVENT_STRAND:
     case EVENT_TIME:
     case EVENT_COUNT:
         break;

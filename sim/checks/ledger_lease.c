@@ -100,6 +100,6 @@ void ledger_note_lease(const struct ledger *ledger, const struct event *event)
     if (event->is_inferred || told_us < client->own_end_us)
         return;
     client->own_end_us = ledger_lease_end_us(lease_starts_by_us(ledger, event->client), lease_us);
-    client->is_late = told_us >= client->own_end_us;
+    client->is_late = told_us - client->rang_late_us >= client->own_end_us;
     client->may_be_late = !client->is_late;
 }

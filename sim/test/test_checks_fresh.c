@@ -1,5 +1,6 @@
 /* test_checks_fresh.c - the lease of a foreign lock counts from the request that won it: of an
- * acquire that was refused first, and asked again, that is long after its call. */
+ * acquire that was refused first, and asked again, that is long after its call. And a timer that
+ * rings late is no delay of the scheme's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -64,9 +65,100 @@ static void who_was_refused_asked_later(void **state)
     }
 }
 
+/* A is refused, sets a timer, asks again when that rings at 410, late by so much, and is told so at
+ * 420; C gets the lock when A's is over at the server. */
+static struct story *rings_late(double late_ms)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    acquires(story, B);
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, set(story, A), NIL);
+    at(story, 250);
+    releases(story, B, 1);
+    at(story, 410);
+    happens(story, (struct event){.kind = EVENT_WAKE,
+                                  .client = A,
+                                  .server = -1,
+                                  .amount_us = (int64_t)(late_ms * 1000)});
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    at(story, 420);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    at(story, 800);
+    acquires(story, C);
+    ends(story);
+    return story;
+}
+
+static void a_timer_that_rang_late_is_no_late_grant(void **state)
+{
+    (void)state;
+    static const struct {
+        double late_ms;
+        bool is_late;
+    } tried[] = {{0, true}, {-200, true}, {100, true}, {130, false}, {400, false}, {1e15, false}};
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = rings_late(tried[i].late_ms);
+        if (tried[i].is_late) {
+            assert_violated(story, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+            assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_LATE_GRANT);
+        } else {
+            assert_verdict(story, PROPERTY_FRESH_GRANT, VERDICT_UNKNOWN);
+            assert_true(says(story, PROPERTY_FRESH_GRANT, "the machine's delay"));
+            assert_violated(story, PROPERTY_MUTUAL_EXCLUSION, 1, CAUSE_OVERRUN);
+        }
+        assert_holds(story, PROPERTY_LEASE_EXCLUSION);
+        story_free(story);
+    }
+}
+
+/* The same by calls and returns alone. */
+static void a_timer_that_rang_late_is_no_late_grant_without_servers(void **state)
+{
+    (void)state;
+    for (int late_ms = 0; late_ms <= 130; late_ms += 130) {
+        struct story *story = story_new(&expiring, 1, 300);
+        calls(story, A, OP_ACQUIRE);
+        at(story, 410);
+        happens(story,
+                (struct event){
+                    .kind = EVENT_WAKE, .client = A, .server = -1, .amount_us = late_ms * 1000});
+        at(story, 420);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        if (late_ms == 0)
+            assert_violated(story, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+        else
+            assert_verdict(story, PROPERTY_FRESH_GRANT, VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
+/* The next acquire is another one: what rang late before its call is no excuse. */
+static void a_timer_before_the_call_excuses_nothing(void **state)
+{
+    (void)state;
+    struct story *story = story_new(&expiring, 1, 300);
+    calls(story, A, OP_ACQUIRE);
+    at(story, 250);
+    happens(story,
+            (struct event){.kind = EVENT_WAKE, .client = A, .server = -1, .amount_us = 240000});
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    releases(story, A, 1);
+    is_granted(story, A);
+    at(story, 600);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    ends(story);
+    assert_violated(story, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+    story_free(story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_timer_that_rang_late_is_no_late_grant),
+        cmocka_unit_test(a_timer_that_rang_late_is_no_late_grant_without_servers),
+        cmocka_unit_test(a_timer_before_the_call_excuses_nothing),
         cmocka_unit_test(who_was_refused_asked_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
