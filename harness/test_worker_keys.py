@@ -96,6 +96,34 @@ def test_what_was_taken_for_the_lock_too_early_is_unknown(picklock, tmp_path):
     assert ran.status == 2 and "it wrote the key 'lock:asked' first" in " ".join(ran.out.split()), ran
 
 
+def keyed(tmp_path, key):
+    path = tmp_path / "keyed.py"
+    path.write_text(PLAIN.replace("self.settings.key", f"({key})") + RUN)
+    return f"{PYTHON} {path}"
+
+
+HASHED = "__import__('hashlib').sha1(self.settings.key.encode()).hexdigest()"
+
+
+@pytest.mark.parametrize("key", [HASHED, "'app:' + self.settings.key.upper()"], ids=["hashed", "upper case"])
+def test_a_lock_under_another_name_is_refused_and_never_blamed(picklock, tmp_path, key):
+    worker = keyed(tmp_path, key)
+    stress = ("stress", "--clients", "2", "--locks", "2", "--duration", "2s", "--seed", "1", "--worker", worker)
+    for words in (("test", "--once", worker), ("run", "--worker", worker, "scenarios/hand-over.yaml"),
+                  ("explore", "--worker", worker, "--fault", "none", "--clients", "2", "--no-cache", "--out", tmp_path / "out"), stress):
+        ran = picklock(*words)
+        said = " ".join((ran.out + ran.err).split())
+        assert ran.status == 2 and "untrue-answer" not in said, ran
+        assert "the key that it was told; it wrote '" in said and "use the told key as it is, or with a prefix or suffix" in said, ran
+
+
+def test_a_lock_with_something_around_its_name_is_judged(picklock, tmp_path):
+    worker = keyed(tmp_path, "'app:{' + self.settings.key + '}:m'")
+    for words in (("test", "--once", worker), ("run", "--worker", worker, "scenarios/hand-over.yaml")):
+        ran = picklock(*words)
+        assert ran.status == 0 and "the key that it was told" not in ran.out + ran.err, ran
+
+
 @needs_redis_py
 @pytest.mark.parametrize("lives_ms", [66193380, 3153600000000])
 def test_a_key_that_outlives_every_search_does_not_expire_in_it(picklock, tmp_path, monkeypatch, lives_ms):

@@ -62,6 +62,16 @@ static void release(struct member *member)
 
 static void section_goes_on(struct member *member);
 
+static void check_grant(struct member *member)
+{
+    const struct crowd_lock *lock = &member->crowd->locks[member->lock];
+    struct failure why = {0};
+    if (look_check_grant(&lock->key, lock->name, &why)) {
+        (void)failure_wrap(&why, "worker c%d was granted the lock", member->number + 1);
+        crowd_doubt(member->crowd, &why);
+    }
+}
+
 static void acquired(struct member *member, const struct worker_answer *answer)
 {
     struct crowd *crowd = member->crowd;
@@ -73,6 +83,8 @@ static void acquired(struct member *member, const struct worker_answer *answer)
     if (crowd->is_healing && result == RESULT_GRANTED)
         healing_granted(&crowd->healing[member->lock]);
     member->guarded.fence = result == RESULT_GRANTED && answer->has_fence ? answer->fence : 0;
+    if (result == RESULT_GRANTED)
+        check_grant(member);
     operation_event(member, EVENT_RETURN, OP_ACQUIRE, result);
     if (result != RESULT_GRANTED) {
         think(member);

@@ -124,17 +124,44 @@ enum fail look_choose_key(redisContext *control, const redisReply *names, const 
     return FAIL_NONE;
 }
 
+/* Locks are told apart by a number at the end of their names: none of the others is meant; nor is
+ * what critical sections write ("guarded"). */
+static void note_other(const redisReply *names, const char *told, struct lock_key *key)
+{
+    char stem[LOOK_KEY_MAX];
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)strcspn(told, "0123456789"), told);
+    for (size_t i = 0; i < names->elements && !key->other[0]; i++) {
+        const char *name = names->element[i]->str;
+        if (!strstr(name, stem) && strncmp(name, "guarded", strlen("guarded")) != 0)
+            (void)snprintf(key->other, sizeof key->other, "%s", name);
+    }
+}
+
 enum fail look_for_key(redisContext *control, const char *told, struct lock_key *key,
                        struct failure *failure)
 {
     if (key->is_known && strcmp(key->name, told) == 0)
         return FAIL_NONE;
-    redisReply *names = control_ask(control, failure, "KEYS *%s*", told);
+    redisReply *names = key->is_known ? control_ask(control, failure, "KEYS *%s*", told)
+                                      : control_ask(control, failure, "KEYS *");
     if (!names)
         return FAIL_UNAVAILABLE;
     const enum fail fail = look_choose_key(control, names, told, key, failure);
+    if (!key->is_known)
+        note_other(names, told, key);
     freeReplyObject(names);
     return fail;
+}
+
+enum fail look_check_grant(const struct lock_key *key, const char *told, struct failure *failure)
+{
+    if (key->is_known || !key->other[0])
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_UNKNOWN,
+                       "it never wrote '%s', the key that it was told; it wrote '%.60s': use the "
+                       "told key as it is, or with a prefix or suffix, since a lock under another "
+                       "name cannot be judged",
+                       told, key->other);
 }
 
 /* --- the command --- */

@@ -23,6 +23,8 @@ struct key_state {
 struct lock_key {
     char name[LOOK_KEY_MAX];
     bool is_known;
+    char other[LOOK_KEY_MAX]; /* until then: a key that is there and has not that name in it; or ""
+                               */
 };
 
 /* Over the connection (borrowed). FAIL_UNAVAILABLE: what the server said. */
@@ -36,6 +38,10 @@ enum fail look_choose_key(redisContext *control, const redisReply *names, const 
 /* The same behind an execution of an acquire, of the keys that the server has. */
 enum fail look_for_key(redisContext *control, const char *told, struct lock_key *key,
                        struct failure *failure);
+
+/* A worker was granted the lock. FAIL_UNKNOWN: no key of that name was written, but another one, so
+ * that nothing can be said of the lock. One that wrote none at all is for the checks to judge. */
+enum fail look_check_grant(const struct lock_key *key, const char *told, struct failure *failure);
 
 /* A command off the wire (borrowed; of a transaction all its requests) as histories know it. */
 struct opaque look_opaque(const struct lock_key *key, const char *name, const char *bytes,

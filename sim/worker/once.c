@@ -1,6 +1,8 @@
 /* once.c - see once.h. */
 #include "worker/once.h"
 
+#include "live/control.h"
+#include "worker/look.h"
 #include "worker/session.h"
 #include "worker/wire_words.h"
 
@@ -8,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define KEY "lock"
 
 enum { CLIENTS = 2, TIME_STEPS_MAX = 1000, LINE_MAX_BYTES = 1000 };
 
@@ -276,10 +280,26 @@ static enum fail step(struct once *once, int client, enum worker_op op, bool is_
     return op == WORKER_ACQUIRE && !is_refused ? check_fence(once, client, failure) : FAIL_NONE;
 }
 
+/* Whoever keeps the lock under another name is not looked at any further. */
+static enum fail check_key(struct once *once, struct failure *failure)
+{
+    struct session *session = once->session;
+    struct lock_key key = {.name = KEY};
+    for (int i = 0; i < once->options->servers; i++)
+        if ((session_database(session) && control_do(session_control(session, i), failure,
+                                                     "SELECT %d", session_database(session))) ||
+            look_for_key(session_control(session, i), KEY, &key, failure))
+            return failure->code;
+    return look_check_grant(&key, KEY, failure)
+               ? failure_wrap(failure, "worker A was granted the lock")
+               : FAIL_NONE;
+}
+
 static enum fail hand_over(struct once *once, struct failure *failure)
 {
     const bool extends = session_promises(once->session) & 1u << WORKER_PROMISES_EXTENDS;
     if (step(once, 0, WORKER_ACQUIRE, false, "nobody holds the lock", failure) ||
+        check_key(once, failure) ||
         step(once, 1, WORKER_ACQUIRE, true, "A holds the lock", failure) ||
         (extends && step(once, 0, WORKER_EXTEND, false, "A holds the lock", failure)) ||
         step(once, 0, WORKER_RELEASE, false, "A holds the lock", failure) ||
@@ -328,7 +348,7 @@ enum fail once_run(const struct once_options *options, struct failure *failure)
         .clients = CLIENTS,
         .servers = options->servers,
         .names = names,
-        .key = "lock",
+        .key = KEY,
         .lease_us = options->lease_us,
         .seed = options->seed,
         .patience_us = options->patience_us,

@@ -117,7 +117,11 @@ static bool has_message(const struct workers *workers, int client)
 static enum fail check_grant(const struct workers *workers, int client, struct failure *failure)
 {
     const struct worker_face *face = &workers->faces[client];
-    if (face->last != RESULT_GRANTED || !face->taken || face->made)
+    if (face->last != RESULT_GRANTED)
+        return FAIL_NONE;
+    if (look_check_grant(&workers->key, workers->told, failure))
+        return failure_wrap(failure, "%s was granted the lock", workers->run->names[client]);
+    if (!face->taken || face->made)
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,
                        "%s was granted the lock by taking its key '%s' away: a lock whose key is "
