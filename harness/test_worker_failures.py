@@ -144,6 +144,18 @@ class Worker(Worker):
     assert ran.status == status and ("it may wait to write the rest of its SET, which is held" in ran.err) == (status == 2), ran
 
 
+def test_a_worker_that_is_never_run(picklock, worker):
+    """Once it has answered, an end with status 0 is nothing of that kind."""
+    ran = once(picklock, worker(text="import picklock_worker\n"))
+    assert ran.status == 64 and 'status 0 before its first answer: is the call of "run" missing' in ran.err, ran
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def release(self):
+        os._exit(0)
+"""))
+    assert ran.status == 64 and "its process ended with status 0" in ran.err and "first answer" not in ran.err, ran
+
+
 @needs_node
 def test_node_is_not_asked_for_a_stack(picklock, tmp_path):
     """What would ask it opens its inspector, which listens to whoever comes."""

@@ -186,11 +186,14 @@ static bool is_steered(struct worker *worker)
     (void)snprintf(path, sizeof path, "/proc/%d/maps", worker_pid(worker));
     FILE *file = fopen(path, "re");
     if (!file)
-        return true; /* it has ended: that is told elsewhere */
-    while (!is_there && fgets(line, sizeof line, file))
+        return true;       /* it has ended: that is told elsewhere */
+    bool is_alive = false; /* else nobody has waited for it yet, and it maps nothing */
+    while (!is_there && fgets(line, sizeof line, file)) {
+        is_alive = true;
         is_there = strstr(line, "picklock-time.so") != NULL;
+    }
     (void)fclose(file);
-    return is_there;
+    return is_there || !is_alive;
 }
 
 static enum fail check_libraries(struct session *session, struct failure *failure)

@@ -32,6 +32,7 @@ struct worker {
     int open_polls;
     struct lines lines[2]; /* STREAM_OUT, STREAM_ERR */
     bool has_closed[2];
+    bool has_answered;
     bool has_failed; /* the owner has been told */
     bool has_ended;
     bool is_leaving; /* being freed */
@@ -127,6 +128,7 @@ static void take_answer(struct worker *worker, const char *line, size_t length)
         tell_failure(worker, &failure);
         return;
     }
+    worker->has_answered = true;
     worker->events->answered(worker->events->context, worker, &answer);
 }
 
@@ -225,7 +227,11 @@ static void describe_end(const struct worker *worker, int status, struct failure
         (void)snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
     else
         (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
-    (void)failure_set(failure, FAIL_INPUT, "its process %s%s%s%s", how,
+    const bool is_not_run = !worker->has_answered && WIFEXITED(status) && !WEXITSTATUS(status);
+    (void)failure_set(failure, FAIL_INPUT, "its process %s%s%s%s%s", how,
+                      is_not_run ? " before its first answer: is the call of \"run\" missing at "
+                                   "its end?"
+                                 : "",
                       worker->last_words[0] ? "; its last words: \"" : "", worker->last_words,
                       worker->last_words[0] ? "\"" : "");
 }
