@@ -59,7 +59,7 @@ sanitizers|libclang-rt-dev|sanitizers|address and undefined sanitizers
 PARTS
     ;;
     package) cat <<'PARTS'
-debhelper|debhelper dh-python dpkg-dev|command -v dh && command -v dh_python3 && command -v dpkg-buildpackage|make deb
+debhelper|debhelper dh-python dpkg-dev build-essential|dpkg -s build-essential && command -v dh && command -v dh_python3 && command -v dpkg-buildpackage|make deb
 PARTS
     ;;
     lintian) cat <<'PARTS'
