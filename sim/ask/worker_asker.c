@@ -213,7 +213,9 @@ static enum fail two_answers(struct worker_asker *asker, const struct seat *seat
         failure, FAIL_UNKNOWN,
         "the worker gave two answers to one question: what it does hangs on more "
         "than what it was asked and answered (chance, a token drawn for each try, the "
-        "bytes of another's, a timer left behind)%s: after \"%s\", when %s, it once %s; and once "
+        "bytes of another's, a timer left behind, which a \"close\" that ends connections and "
+        "timers "
+        "cures)%s: after \"%s\", when %s, it once %s; and once "
         "it %s%s",
         seat->turn     ? ", or it does not treat its servers alike"
         : seat->client ? ", or its clients are not alike"
