@@ -300,8 +300,9 @@ static void what_there_is_no_time_to_replay_is_no_finding(void **state)
         assert_int_equal(verdict, is_late ? VERDICT_UNKNOWN : VERDICT_VIOLATED);
         assert_int_equal(worlds.opened > 0, !is_late);
         if (is_late)
-            assert_string_equal(cell->doubt, "a violation of mutual-exclusion was found, and not "
-                                             "replayed: the time was up");
+            assert_string_equal(cell->doubt,
+                                "a violation of mutual-exclusion was found, and not "
+                                "replayed: the time was up, and a larger --budget helps");
         cell_close(cell);
         free(cell);
     }

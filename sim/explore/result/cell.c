@@ -171,7 +171,9 @@ static void cell_confirm(struct cell *cell, enum property property, char (*names
     world.wanted = cell->outcome.findings;
     if (!has_time_to_replay(cell)) {
         take_back(cell, property, unplayed,
-                  explore_end_words(explore_is_stopped(&cell->options) ? END_STOPPED : END_TIME));
+                  explore_is_stopped(&cell->options)
+                      ? explore_end_words(END_STOPPED)
+                      : "the time was up, and a larger --budget helps");
         return;
     }
     if (confirm(&run, &cell->outcome.findings[property], &world, findings, &failure)) {
