@@ -180,6 +180,7 @@ struct ledger_client {
     enum result acquired; /* how the acquire returned; RESULT_NONE: not yet */
     int64_t acquired_us;
     int64_t release_index; /* of the release's call */
+    int release_attempt;   /* so it was called */
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     unsigned refused_unknown; /* the same, because of a key that the history does not know */
     unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
@@ -246,8 +247,10 @@ struct ledger_client {
     unsigned extended;      /* bit a server: that gave its lock the lease anew, */
     int64_t extended_by_us; /* so long; the last one. */
     int64_t extend_us;      /* When the first request left that did; NEVER_US: none has */
-    int64_t *renewals; /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
-    int last_attempt;  /* the latest that it has begun, be that another one than this */
+    int64_t *renewals;  /* one a server: when the oldest unanswered renewal left; NEVER_US: none */
+    int last_attempt;   /* the latest that it has begun, be that another one than this */
+    int unanswered;     /* inferred calls that had no return when its next one came */
+    int extends_called; /* and not answered */
     /* Who asks again for the lock that it holds goes on holding it. Its attempts are two records:
      * the one that it holds by is in its place, but for events of the other one. */
     struct ledger_client *beside; /* the other one; NULL: there was none yet */

@@ -73,6 +73,8 @@ static void keep_own(struct ledger_client *to, const struct ledger_client *from)
     to->former_attempt = from->former_attempt;
     to->reentered = from->reentered;
     to->last_attempt = from->last_attempt;
+    to->unanswered = from->unanswered;
+    to->extends_called = from->extends_called;
 }
 
 static void change_places(struct ledger_client *place)

@@ -89,6 +89,7 @@ static void attempt_begin(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     const int previous = client->attempt;
+    ledger_note_unanswered(client, event);
     const int64_t previous_owned_index = client->owned_index;
     /* Who asks for what it has knows that it has it. */
     if (client->is_holding)
@@ -142,8 +143,12 @@ static void called(struct ledger *ledger, const struct event *event)
         attempt_begin(ledger, event);
     } else if (event->op == OP_RELEASE) {
         end_belief(ledger, event);
+        ledger_note_unanswered(client, event);
         ledger_release_called(client, event);
-    } else if (event->op == OP_EXTEND && !event->is_inferred) {
+    } else if (event->op == OP_EXTEND) {
+        client->extends_called++;
+        if (event->is_inferred)
+            return;
         client->is_extending = true;
         client->extend_us = NEVER_US;
         client->extended = 0;
@@ -194,7 +199,7 @@ static void note_refused(struct ledger_client *client, const struct event *event
 /* What nobody saw begin is a part of a history that is not whole. */
 static void note_missing(struct ledger *ledger, const struct event *event, const char *what)
 {
-    if (ledger->strange[0] || event->is_inferred)
+    if (ledger->strange[0])
         return;
     ledger->lacks_calls = true;
     (void)snprintf(ledger->strange, sizeof ledger->strange, "%s's %s of attempt %d at %s: %s",
@@ -206,7 +211,9 @@ static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
     const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
-    if (event->attempt > client->last_attempt)
+    const bool is_elsewhere = event->op == OP_ACQUIRE && event->attempt > 0 &&
+                              event->attempt == client->attempt && event->lock != client->lock;
+    if (event->attempt > client->last_attempt || is_elsewhere)
         note_missing(ledger, event, "command");
     if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;
@@ -257,12 +264,21 @@ static void extend_returned(struct ledger *ledger, const struct event *event)
     ledger->take(ledger->context, &fact);
 }
 
-/* A release may be of what its client never acquired. */
-static bool has_called(const struct ledger_client *client, const struct event *event)
+/* A release may be of what its client never acquired. What is inferred from the wire may be
+ * answered when its client asks anew already: a reply that is kept from it for a while. */
+static bool has_called(struct ledger_client *client, const struct event *event)
 {
+    bool is_open = true;
     if (event->op == OP_ACQUIRE)
-        return event->attempt == client->attempt && client->is_acquiring;
-    return event->op != OP_RELEASE || client->is_releasing;
+        is_open = event->attempt == client->attempt && client->is_acquiring;
+    else if (event->op == OP_RELEASE)
+        is_open = event->attempt == client->release_attempt && client->is_releasing;
+    else if (event->op == OP_EXTEND)
+        return client->extends_called > 0 && client->extends_called--;
+    if (is_open || !event->is_inferred || !client->unanswered)
+        return is_open;
+    client->unanswered--;
+    return true;
 }
 
 static void returned(struct ledger *ledger, const struct event *event)
@@ -270,7 +286,7 @@ static void returned(struct ledger *ledger, const struct event *event)
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     if (!has_called(client, event))
-        note_missing(ledger, event, event->op == OP_RELEASE ? "release" : "acquire");
+        note_missing(ledger, event, operation_name(event->op));
     ledger->has_told |= !event->is_inferred;
     ledger->has_inferred |= event->is_inferred;
     if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {

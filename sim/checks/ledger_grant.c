@@ -286,3 +286,18 @@ bool ledger_has_extended(const struct ledger *ledger, int client)
         servers += (ledger->clients[client].extended >> s & 1) != 0;
     return servers >= ledger->quorum;
 }
+
+void ledger_found_unknown(struct context *context)
+{
+    const struct event *event = context->event;
+    struct ledger_key *key = context->key;
+    context->ledger->has_stranger = true;
+    key->is_present = true;
+    key->value = context->effect.old_value;
+    key->expire_us = key->latest_us = NEVER_US;
+    key->grant = (struct grant){.client = NOBODY,
+                                .index = event->index,
+                                .from_us = event->from_us,
+                                .time_us = event->time_us,
+                                .until_us = NEVER_US};
+}

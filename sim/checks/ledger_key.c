@@ -266,22 +266,6 @@ static bool is_explained(const struct context *context)
            (effect->before == BEFORE_ABSENT ? may_be_gone(context) : may_be_there(context));
 }
 
-/* The key holds what the history does not know the writer of. */
-static void found_unknown(struct context *context)
-{
-    const struct event *event = context->event;
-    struct ledger_key *key = context->key;
-    context->ledger->has_stranger = true;
-    key->is_present = true;
-    key->value = context->effect.old_value;
-    key->expire_us = key->latest_us = NEVER_US;
-    key->grant = (struct grant){.client = NOBODY,
-                                .index = event->index,
-                                .from_us = event->from_us,
-                                .time_us = event->time_us,
-                                .until_us = NEVER_US};
-}
-
 /* Of a typed command it proves a stranger, where there can be one. */
 static void note_impossible(const struct context *context, const char *but)
 {
@@ -316,6 +300,15 @@ static void note_strange(const struct context *context, const char *but)
                    did_words(context->effect.did), but);
 }
 
+/* What is refused by a value that nobody in the history wrote is a stranger's doing, but where the
+ * key that somebody had there surely lives, under another one. */
+static bool is_surely_other(const struct context *context)
+{
+    const struct grant *grant = &context->key->grant;
+    return context->key->is_present && grant->client != NOBODY && !grant->is_restored &&
+           !may_be_gone(context);
+}
+
 /* Makes the record agree with the reply, which is what the server knew. */
 static void reconcile(struct context *context)
 {
@@ -334,12 +327,12 @@ static void reconcile(struct context *context)
             note_impossible(context, "its time was over");
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
         } else {
-            if (change_is_any(effect) || !event->opaque)
+            if (change_is_any(effect) || !event->opaque || is_surely_other(context))
                 note_strange(context, key->is_present ? "the key had another value"
                                                       : "no such key was there");
             if (key->is_present)
                 ledger_gone(ledger, event, event->lock, event->server, event->time_us);
-            found_unknown(context);
+            ledger_found_unknown(context);
         }
     }
     if (effect->before == BEFORE_PRESENT)

@@ -120,6 +120,13 @@ void ledger_note_none(struct ledger_client *client, const struct event *event)
     }
 }
 
+void ledger_note_unanswered(struct ledger_client *client, const struct event *event)
+{
+    if (event->is_inferred)
+        client->unanswered +=
+            (event->op == OP_ACQUIRE && client->is_acquiring) + client->is_releasing;
+}
+
 void ledger_release_called(struct ledger_client *client, const struct event *event)
 {
     const bool was_answered = client->released == RESULT_RELEASED ||
@@ -127,6 +134,7 @@ void ledger_release_called(struct ledger_client *client, const struct event *eve
                               client->released == RESULT_UNSUPPORTED;
     client->is_release_owed |= client->release_index > client->call_index && !was_answered;
     client->is_releasing = true;
+    client->release_attempt = event->attempt;
     client->release_index = event->index;
     client->release_ran = client->release_found = client->release_met = 0;
     client->release_gave = client->release_missed = 0;

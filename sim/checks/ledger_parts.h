@@ -31,6 +31,8 @@ void ledger_leave(struct ledger *ledger, const struct event *event);
 void ledger_note_asked(struct ledger_client *client, const struct event *event);
 /* What it says of whether its client has the lock. */
 void ledger_note_none(struct ledger_client *client, const struct event *event);
+/* The client's next call begins: what it was not answered until now may be answered behind it. */
+void ledger_note_unanswered(struct ledger_client *client, const struct event *event);
 void ledger_release_called(struct ledger_client *client, const struct event *event);
 /* A grant has begun: has it come too late for its attempt? */
 struct left ledger_came_late(const struct ledger *ledger, const struct grant *grant, int lock);
@@ -126,5 +128,7 @@ void ledger_stamp_times(const struct context *context, int64_t *until_us, int64_
 /* Somebody was given the lock, or has renewed it: a sign of life, if a majority of servers keep it.
  */
 void ledger_had_again(struct context *context);
+/* The key holds what the history does not know the writer of. */
+void ledger_found_unknown(struct context *context);
 
 #endif

@@ -51,19 +51,27 @@ static struct event senseless(struct random *random, struct story *story)
 
 /* A history in which nobody saw what a client asked is judged by its calls and returns alone. In
  * one that is watched everybody is seen to ask every server, and nobody to hear what none has said.
-, and a return has a call: what has none is executed instead, by whoever it was. */
+, and a return has a call: what has none is executed instead, by whoever it was; an acquire is
+ * executed at the lock that it was called for. */
 static void feed_senseless(struct story *story, struct event event, bool is_watched)
 {
     static enum operation open[4]; /* called, and not returned, by client */
+    static struct event asked[4];  /* the last call of an acquire */
     const bool is_now = event.attempt == story->attempts[event.client];
     if (story->index == 0)
-        open[0] = open[1] = open[2] = open[3] = OP_COUNT;
+        for (int i = 0; i < 4; i++)
+            open[i] = OP_COUNT, asked[i] = (struct event){0};
     if (event.kind == EVENT_CALL && is_now)
         open[event.client] = event.op;
     if (event.kind == EVENT_RETURN && is_watched && (!is_now || open[event.client] != event.op))
         event.kind = EVENT_EXECUTE;
     if (event.kind == EVENT_RETURN)
         open[event.client] = OP_COUNT;
+    if (event.kind == EVENT_CALL && event.op == OP_ACQUIRE)
+        asked[event.client] = event;
+    if (event.kind == EVENT_EXECUTE && event.op == OP_ACQUIRE && is_watched &&
+        event.attempt == asked[event.client].attempt)
+        event.lock = asked[event.client].lock;
     if (event.kind == EVENT_HEAR && is_watched)
         event.reply.kind = REPLY_ERROR;
     event.index = story->index++;

@@ -1,0 +1,168 @@
+/* test_checks_missing.c - what was returned, or executed, and has no call of its attempt in the
+ * history: a part is missing, and all is unknown, be it told or inferred from the wire. So it is
+ * where a foreign command is refused by a value that is not the living key's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test/foreign_story.h"
+
+/* Of the attempt that is given, and inferred or not. */
+struct told_part {
+    enum event_kind kind;
+    int client, attempt;
+    enum operation op;
+    enum result result;
+};
+
+static void tells(struct story *story, bool is_inferred, struct told_part part)
+{
+    if (part.kind == EVENT_CALL && part.op == OP_ACQUIRE)
+        story->attempts[part.client] = part.attempt;
+    happens(story, (struct event){.kind = part.kind,
+                                  .client = part.client,
+                                  .server = -1,
+                                  .attempt = part.attempt,
+                                  .op = part.op,
+                                  .result = part.result,
+                                  .is_inferred = is_inferred});
+}
+
+/* A takes the lock, B is refused it, A gives it back. */
+static struct story *whole(bool is_inferred)
+{
+    struct story *story = foreign(ALL_PROMISES, 1);
+    tells(story, is_inferred, (struct told_part){EVENT_CALL, A, 1, OP_ACQUIRE, RESULT_NONE});
+    runs(story, A, OP_ACQUIRE, created(A));
+    tells(story, is_inferred, (struct told_part){EVENT_RETURN, A, 1, OP_ACQUIRE, RESULT_GRANTED});
+    tells(story, is_inferred, (struct told_part){EVENT_CALL, B, 1, OP_ACQUIRE, RESULT_NONE});
+    runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+    tells(story, is_inferred, (struct told_part){EVENT_RETURN, B, 1, OP_ACQUIRE, RESULT_REFUSED});
+    tells(story, is_inferred, (struct told_part){EVENT_CALL, A, 1, OP_EXTEND, RESULT_NONE});
+    runs(story, A, OP_EXTEND, expiry(DID_LENGTHENED, LEASE_MS));
+    tells(story, is_inferred, (struct told_part){EVENT_RETURN, A, 1, OP_EXTEND, RESULT_DONE});
+    return story;
+}
+
+static void gives_back_by(struct story *story, bool is_inferred, int called, int returned)
+{
+    tells(story, is_inferred, (struct told_part){EVENT_CALL, A, called, OP_RELEASE, RESULT_NONE});
+    runs(story, A, OP_RELEASE, deleted(A));
+    tells(story, is_inferred,
+          (struct told_part){EVENT_RETURN, A, returned, OP_RELEASE, RESULT_RELEASED});
+}
+
+static void assert_exclusion(const struct story *story, enum verdict verdict)
+{
+    assert_int_equal(story->findings[PROPERTY_MUTUAL_EXCLUSION].verdict, verdict);
+    assert_int_equal(story->findings[PROPERTY_LEASE_EXCLUSION].verdict, verdict);
+}
+
+static void a_return_without_a_call_is_missing_a_part(void **state)
+{
+    static const struct told_part parts[] = {
+        {EVENT_RETURN, C, 7, OP_ACQUIRE, RESULT_GRANTED},
+        {EVENT_RETURN, C, 7, OP_ACQUIRE, RESULT_REFUSED},
+        {EVENT_RETURN, C, 7, OP_RELEASE, RESULT_RELEASED},
+        {EVENT_RETURN, B, 1, OP_RELEASE, RESULT_RELEASED},
+        {EVENT_RETURN, B, 1, OP_ACQUIRE, RESULT_REFUSED}, /* once more */
+        {EVENT_RETURN, A, 1, OP_EXTEND, RESULT_DONE},     /* once more */
+    };
+    (void)state;
+    for (int is_inferred = 0; is_inferred < 2; is_inferred++)
+        for (int i = -1; i < (int)(sizeof parts / sizeof parts[0]); i++) {
+            struct story *story = whole(is_inferred);
+            gives_back_by(story, is_inferred, 1, 1);
+            if (i >= 0)
+                tells(story, is_inferred, parts[i]);
+            ends(story);
+            assert_exclusion(story, i < 0 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+            story_free(story);
+        }
+}
+
+static void a_release_is_called_and_returns_in_one_attempt(void **state)
+{
+    static const int attempts[][2] = {{1, 1}, {1, 9}, {9, 1}};
+    (void)state;
+    for (int is_inferred = 0; is_inferred < 2; is_inferred++)
+        for (int i = 0; i < 3; i++) {
+            struct story *story = whole(is_inferred);
+            gives_back_by(story, is_inferred, attempts[i][0], attempts[i][1]);
+            ends(story);
+            assert_exclusion(story, i == 0 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+            story_free(story);
+        }
+}
+
+/* A proxy keeps the reply to A's release from it, and A asks again meanwhile: it is answered once,
+ * and no more. */
+static void what_is_inferred_may_be_answered_behind_the_next_call(void **state)
+{
+    (void)state;
+    for (int answers = 1; answers <= 2; answers++) {
+        struct story *story = whole(true);
+        tells(story, true, (struct told_part){EVENT_CALL, A, 1, OP_RELEASE, RESULT_NONE});
+        runs(story, A, OP_RELEASE, deleted(A));
+        tells(story, true, (struct told_part){EVENT_CALL, A, 2, OP_ACQUIRE, RESULT_NONE});
+        runs(story, A, OP_ACQUIRE, created(A));
+        for (int i = 0; i < answers; i++)
+            tells(story, true, (struct told_part){EVENT_RETURN, A, 1, OP_RELEASE, RESULT_RELEASED});
+        tells(story, true, (struct told_part){EVENT_RETURN, A, 2, OP_ACQUIRE, RESULT_GRANTED});
+        ends(story);
+        assert_exclusion(story, answers == 1 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
+/* At the lock that it was called for, or at another one. */
+static void an_acquire_is_executed_at_the_lock_of_its_call(void **state)
+{
+    (void)state;
+    for (int lock = 0; lock < 2; lock++) {
+        struct story *story = whole(true);
+        story->lock = lock;
+        tells(story, true, (struct told_part){EVENT_CALL, B, 2, OP_ACQUIRE, RESULT_NONE});
+        story->lock = 0;
+        runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+        story->lock = lock;
+        tells(story, true, (struct told_part){EVENT_RETURN, B, 2, OP_ACQUIRE, RESULT_REFUSED});
+        story->lock = 0;
+        gives_back_by(story, true, 1, 1);
+        ends(story);
+        assert_exclusion(story, lock == 0 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
+/* B is refused by C's token while A's key lives: A's own is right, and behind its time nobody
+ * knows. */
+static void who_is_refused_by_nobodys_token_shows_a_stranger(void **state)
+{
+    (void)state;
+    for (int is_in_time = 0; is_in_time < 2; is_in_time++)
+        for (int owner = A; owner <= C; owner += C - A) {
+            struct story *story = whole(true);
+            if (!is_in_time)
+                at(story, 2 * LEASE_MS);
+            tells(story, true, (struct told_part){EVENT_CALL, B, 2, OP_ACQUIRE, RESULT_NONE});
+            runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, owner));
+            tells(story, true, (struct told_part){EVENT_RETURN, B, 2, OP_ACQUIRE, RESULT_REFUSED});
+            ends(story);
+            assert_exclusion(story, is_in_time && owner == C ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+            story_free(story);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_return_without_a_call_is_missing_a_part),
+        cmocka_unit_test(a_release_is_called_and_returns_in_one_attempt),
+        cmocka_unit_test(what_is_inferred_may_be_answered_behind_the_next_call),
+        cmocka_unit_test(an_acquire_is_executed_at_the_lock_of_its_call),
+        cmocka_unit_test(who_is_refused_by_nobodys_token_shows_a_stranger),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
