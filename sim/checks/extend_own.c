@@ -5,6 +5,7 @@
 #include "checks/property.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { WORDS_BYTES = 128 };
 
@@ -26,8 +27,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
 {
     const struct ledger *ledger = monitor->ledger;
     const struct grant *grant = fact->grant;
-    /* Where holds are inferred, so is who removed an expiry: always-expires judges what is left. */
-    if (fact->kind == FACT_TOUCHED && grant->touch.did == DID_UNEXPIRED && ledger->has_inferred)
+    /* Whose nobody knows may be its owner's: always-expires judges what is left. */
+    if (fact->kind == FACT_TOUCHED && grant->touch.did == DID_UNEXPIRED &&
+        strcmp(client_name(ledger, grant->touch.client), NAME_OF_NOBODY_KNOWN) == 0)
         return;
     if (fact->kind == FACT_TOUCHED) {
         bool is_write = grant->touch.did == DID_OVERWRITTEN;

@@ -92,6 +92,9 @@ BITS(promise, PROMISE_BITS);
 enum { HISTORY_WHY_MAX = 400 };
 
 /* What a run was: the first line of a history file, and what checks must know. */
+/* The client that stands for whoever nobody knows, in a history that was seen on the wire. */
+#define NAME_OF_NOBODY_KNOWN "unknown who"
+
 struct history_head {
     char scheme[NAME_MAX_BYTES];
     char scenario[NAME_MAX_BYTES]; /* or "stress" */

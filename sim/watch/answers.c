@@ -16,6 +16,35 @@ bool tell_is_grant_like(const struct telling *it)
            (strcmp(name, "SET") == 0 && words_have(it->seen->words, "NX"));
 }
 
+bool tell_is_refusal(const struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    if (!words_set_says_old(words))
+        return look_is_refusal(&it->reply);
+    return words_have(words, "NX") ? it->reply.kind != REPLY_NIL && it->reply.kind != REPLY_ERROR
+                                   : words_have(words, "XX") && it->reply.kind == REPLY_NIL;
+}
+
+bool tell_is_lock(const struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    const struct keys *keys = &it->watching->keys;
+    const bool is_script = kind_is_script(it->seen->name);
+    bool has_others = false, is_word = false;
+    if (!is_script && strcmp(it->seen->name, "EXEC") != 0)
+        return true;
+    for (int i = is_script ? 3 : 1; i < words->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        const bool is_it = words->lengths[i] == (size_t)it->key->name_length &&
+                           memcmp(words->at[i], it->key->name, words->lengths[i]) == 0;
+        has_others |= !is_it && keys_matches(keys, words->at[i], words->lengths[i]);
+        (void)keys_value(keys, words->at[i], words->lengths[i], value);
+        is_word |= strcmp(value, it->seen->behind->value) == 0;
+    }
+    return is_word ? !has_others || !it->seen->behind->is_list
+                   : !has_others && !it->seen->behind->is_dump;
+}
+
 /* The key's time may have ended between the first look and the execution: a server counts whole
  * milliseconds. */
 static bool may_have_ended(const struct seen_execution *seen)
@@ -31,7 +60,7 @@ bool tell_has_ended(const struct telling *it, enum did did)
     if (did == DID_OVERWRITTEN)
         return true;
     return did == DID_DELETED &&
-           (look_is_refusal(&it->reply) ||
+           (tell_is_refusal(it) ||
             holder_named(it->watching, it->seen->words, it->seen->key) != it->key->owner);
 }
 
@@ -49,7 +78,7 @@ bool tell_is_contradicted(const struct telling *it, enum did did)
     char value[VALUE_TEXT_MAX];
     const bool is_set = strcmp(it->seen->name, "SET") == 0;
     if ((!is_set && strcmp(it->seen->name, "SETNX") != 0) || !tell_is_grant_like(it) ||
-        !it->seen->reply || words->count < 3 || (is_set && words_have(words, "GET")))
+        !it->seen->reply || words->count < 3 || words_set_says_old(words))
         return false;
     const bool is_yes = is_set ? it->reply.kind == REPLY_OK
                                : it->reply.kind == REPLY_INTEGER && it->reply.value == 1;

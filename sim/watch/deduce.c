@@ -13,6 +13,7 @@
 /* A holder that has not come back so long after its lock was gone did not hold it then. */
 enum {
     PATIENCE_US = 5000000,
+    GRANULE_US = 2000, /* a server's expiry is in milliseconds */
 };
 
 /* --- holders that come back, or do not --- */
@@ -37,14 +38,15 @@ static struct condition ask(struct telling *it, int holder, int64_t within_us, e
     return (struct condition){.question = *asked, .when = when};
 }
 
-/* Somebody else is granted the lock: those who have not released it held it no more, unless they
- * come back. */
+/* Somebody else is granted the lock: those who have not released it, and whose lease is over, held
+ * it no more, unless they come back. */
 static void ask_others(struct telling *it, int winner)
 {
     struct watched_run *watching = it->watching;
     for (int h = 0; h < watching->holders_count; h++) {
         const struct holder *holder = &watching->holders[h];
-        if (h == winner || !holder->is_open || holder->key != it->seen->key || holder->goes_on)
+        if (h == winner || !holder->is_open || holder->key != it->seen->key || holder->goes_on ||
+            it->seen->done_us < holder->ends_us)
             continue;
         tell_event(it, h, EVENT_NOTICE, OP_ACQUIRE, RESULT_NONE, ask(it, h, PATIENCE_US, WHEN_NO));
     }
@@ -131,6 +133,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     if (kind_is_script(seen->name))
         holder_granted_by(watching, seen->words, seen->key, seen->behind->value);
     leave_key(it);
+    watching->holders[who].ends_us = it->key->ends_us;
 }
 
 /* Takes words. */
@@ -193,10 +196,12 @@ static void deleted(struct telling *it)
     const int named = holder_named(watching, it->seen->words, it->seen->key);
     const int owner = it->key->owner;
     struct author author = {.holder = named, .is_proved = true, .suspect = NOBODY_KNOWN};
-    if (named == NOBODY_KNOWN && !it->seen->is_flush)
-        author = holder_author(watching, it->seen->link, it->seen->key);
-    else if (named == NOBODY_KNOWN)
+    /* Who flushes tidies up: those of its own process have given back what they had. */
+    if (named == NOBODY_KNOWN && it->seen->is_flush &&
+        holder_is_here(watching, it->seen->link, it->seen->key))
         author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
+    else if (named == NOBODY_KNOWN)
+        author = holder_author(watching, it->seen->link, it->seen->key);
     tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
@@ -264,6 +269,7 @@ static void extended(struct telling *it, enum did did)
         tell_unknown(it, OP_EXTEND, always); /* wrong, whoever it was: nobody is guessed */
     } else if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
+        watching->holders[author.holder].ends_us = it->key->ends_us;
         tell_operation(it, author.holder, OP_EXTEND, RESULT_DONE, always);
     } else {
         tell_event(it, author.holder, EVENT_EXECUTE, OP_EXTEND, RESULT_NONE, always);
@@ -312,6 +318,7 @@ static void rewritten(struct telling *it)
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
     leave_key(it);
     (void)strcpy(holder->token, behind->value);
+    holder->ends_us = it->key->ends_us;
     tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
 }
 
@@ -368,7 +375,7 @@ static void unchanged(struct telling *it)
 {
     struct watched_run *watching = it->watching;
     const int named = holder_named(watching, it->seen->words, it->seen->key);
-    const bool is_refusal = look_is_refusal(&it->reply), is_script = kind_is_script(it->seen->name);
+    const bool is_refusal = tell_is_refusal(it), is_script = kind_is_script(it->seen->name);
     const int token_at = asks_with(it);
     const bool is_owner = it->key->is_lock && it->key->owner == named;
     /* What a script answers when it refuses is its own business; a transaction lists answers. */
@@ -397,6 +404,18 @@ static void unchanged(struct telling *it)
         refused_acquire(it, token_at);
 }
 
+/* A lock that nobody was seen to take away: its time was over, or somebody did it unseen. */
+static void found_gone(struct telling *it)
+{
+    it->key->is_lock = false;
+    if (it->seen->done_us + GRANULE_US < it->key->ends_us)
+        watching_missed(it->watching,
+                        "'%s' was found gone before its time, and nobody was seen to delete it: a "
+                        "script that does not name it, a command that waits, or somebody past the "
+                        "proxy",
+                        it->key->name);
+}
+
 void deduce(struct watched_run *watching, const struct seen_execution *seen)
 {
     struct telling it = {
@@ -420,7 +439,7 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
         return;
     }
     if (it.key->is_lock && !seen->before->is_there)
-        it.key->is_lock = false; /* its time was over, or the ledger will say what is strange */
+        found_gone(&it);
     doubt_rewrite(&it);
     enum did did = tell_did(&it, EFFECT_READ);
     const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
@@ -439,7 +458,7 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     if (tell_is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
                         opaque_words(&it.opaque));
-    if (did == DID_CREATED && tell_is_grant_like(&it)) {
+    if (did == DID_CREATED && tell_is_grant_like(&it) && tell_is_lock(&it)) {
         granted(&it, did, true);
     } else if (!it.key->is_lock) {
         if (did == DID_CREATED || did == DID_OVERWRITTEN || did == DID_DELETED)

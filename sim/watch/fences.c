@@ -51,6 +51,13 @@ void fence_changed(struct watched_run *watching, const struct seen_execution *se
 {
     const struct key_look *before = seen->before, *behind = seen->behind;
     struct watched_key *key = &watching->keys.rows[seen->key];
+    if (before->has_fence && key->has_left_fence && before->fence != key->left_fence)
+        watching_missed(watching,
+                        "%s was found with the fence %lld, and had been left with %lld: something "
+                        "that did not name it (a script, or somebody past the proxy) changed it",
+                        key->name, (long long)before->fence, (long long)key->left_fence);
+    key->has_left_fence = behind->has_fence;
+    key->left_fence = behind->fence;
     if (!behind->has_fence || (before->has_fence && before->fence == behind->fence))
         return;
     const int named = holder_named(watching, seen->words, seen->key);

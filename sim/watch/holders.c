@@ -318,6 +318,13 @@ bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link
     return peer->pid && own->pid && peer->pid != own->pid;
 }
 
+bool holder_is_here(struct watched_run *watching, struct watched_link *link, int key)
+{
+    const struct peer_process *peer = watched_link_peer(link),
+                              *own = &watching->holders[watching->keys.rows[key].owner].peer;
+    return peer->pid && own->pid && peer->pid == own->pid;
+}
+
 void holder_refused(struct watched_run *watching, struct watched_link *link, int key)
 {
     struct watched_key *row = &watching->keys.rows[key];
@@ -370,7 +377,7 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
     const int refused = is_refused ? refused_place(watching, peer, key) : NOBODY_KNOWN;
     if (refused != NOBODY_KNOWN)
         return (struct author){.holder = refused, .is_refused = true, .suspect = NOBODY_KNOWN};
-    const bool is_own_process = peer->pid && own->pid && !is_elsewhere;
+    const bool is_own_process = holder_is_here(watching, link, key);
     if (others.count > 0 && !(is_own_process && others.in_process == 0))
         author.others = OTHERS_GRANTED;
     const bool is_own_link = watching->holders[owner].link == link->number;

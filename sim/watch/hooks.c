@@ -101,6 +101,16 @@ static void end_blind(struct watched_link *link)
     keys_forget(&link->watching->keys);
 }
 
+/* It is executed whenever there is something to take. */
+static void begin_waiting(struct watched_link *link, struct proxy_request *request)
+{
+    const bool is_watched = turns_name_watched(link->watching, request->bytes, request->length);
+    if (is_watched)
+        begin_blind(link, request);
+    request->owner = is_watched ? &link->waits_watched : &link->waits;
+    link->waits += request->expects_reply;
+}
+
 /* Of a request that is longer than what is shown of it the rest may name keys. */
 static void note_cut(struct watched_run *watching, const struct proxy_request *request)
 {
@@ -193,8 +203,7 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
         return PROXY_PASS;
     note_quotes(watching, request);
     if (!request->in_transaction && kind_waits(request->name)) {
-        request->owner = &link->waits;
-        link->waits += request->expects_reply;
+        begin_waiting(link, request);
         return PROXY_PASS;
     }
     if (!request->in_transaction && request->length < SHOWN_MAX &&
@@ -246,6 +255,11 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
     }
     if (request->owner == &link->waits) {
         link->waits--;
+        return;
+    }
+    if (request->owner == &link->waits_watched) {
+        link->waits--;
+        end_blind(link);
         return;
     }
     if (request->owner == &link->selects) {

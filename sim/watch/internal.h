@@ -39,7 +39,8 @@ struct holder {
                                          nothing names has put another value there; else empty */
     uint64_t link;                    /* over which its grant was asked for */
     int attempt;
-    int key;      /* of its attempt; NO_KEY: none yet */
+    int key;         /* of its attempt; NO_KEY: none yet */
+    int64_t ends_us; /* when its lease ends, as it was granted or extended last */
     bool is_open; /* it was told "granted", and has not sent its release, for all that is known */
     struct question *goes_on; /* does it act as a holder after what befell its key? */
     char *doubt; /* what nobody can tell unless that is answered with yes; NULL: nothing */
@@ -71,6 +72,7 @@ struct watched_link {
     bool is_named_behind;         /* a watched key, behind one that may be refused yet */
     int blind;                    /* requests under way that may change keys without naming them */
     int waits;                    /* requests under way that may wait for others (BLPOP) */
+    int waits_watched;            /* marks those that name a watched key */
     char *transaction;            /* what MULTI has queued */
     size_t transaction_length;
     bool is_transaction_watched, is_transaction_cut, has_script, has_flush; /* it */
@@ -299,6 +301,8 @@ struct author {
      * another connection than that of the grant, and nothing shows that both are one process's. */
     enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED, OTHERS_ELSEWHERE } others;
 };
+/* Does it come from the process of the key's owner, for all that is seen? */
+bool holder_is_here(struct watched_run *watching, struct watched_link *link, int key);
 /* Does it come from another process than the key's owner? Pools do not reach so far. */
 bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key);

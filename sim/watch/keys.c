@@ -238,15 +238,18 @@ static enum fail take_time(struct keys *keys, int64_t *now_us, struct failure *f
     return FAIL_NONE;
 }
 
-/* Of a hash with one field its name, of all else its dump. */
+/* Of a hash with one field its name, of a list with one member that, of all else its dump. */
 static enum fail look_inside(struct keys *keys, const char *name, const char *type,
                              struct key_look *look, struct failure *failure)
 {
+    static const char *const asks[][2] = {{"hash", "HKEYS %s"}, {"list", "LRANGE %s 0 1"}};
     redisReply *reply = NULL;
-    if (strcmp(type, "hash") == 0)
-        reply = control_ask(keys->control, failure, "HKEYS %s", name);
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++)
+        if (strcmp(type, asks[i][0]) == 0)
+            reply = control_ask(keys->control, failure, asks[i][1], name);
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1) {
         (void)keys_value(keys, reply->element[0]->str, reply->element[0]->len, look->value);
+        look->is_list = *type == 'l';
         freeReplyObject(reply);
         return FAIL_NONE;
     }
@@ -255,7 +258,7 @@ static enum fail look_inside(struct keys *keys, const char *name, const char *ty
     reply = control_ask(keys->control, failure, "DUMP %s", name);
     if (!reply)
         return FAIL_UNAVAILABLE;
-    look->is_there = reply->type == REDIS_REPLY_STRING;
+    look->is_there = look->is_dump = reply->type == REDIS_REPLY_STRING;
     if (look->is_there)
         (void)keys_value(keys, reply->str, reply->len, look->value);
     freeReplyObject(reply);

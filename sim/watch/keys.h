@@ -24,8 +24,9 @@ enum {
 /* How a key stands. */
 struct key_look {
     bool is_there;
-    char value[VALUE_TEXT_MAX]; /* of a text what it says; of a hash with one field its name (who
-                                   holds it); of all else its dump */
+    bool is_dump, is_list;
+    char value[VALUE_TEXT_MAX]; /* of a text what it says; of a hash with one field its name, of a
+                                   list with one member that (who holds it); of all else its dump */
     int64_t expires_us;         /* by the server's clock, whole milliseconds; INT64_MAX: never */
     int64_t left_us;            /* until then; INT64_MAX: never */
     bool has_fence;             /* of a key that holds one: it is a whole number, or a hash with one
@@ -48,6 +49,8 @@ struct watched_key {
     int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
     int64_t left_known;             /* in which state of knowledge */
     int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
+    bool has_left_fence;
+    int64_t left_fence; /* as it was seen last */
     int64_t highest_fence;
     int64_t used;    /* the how-manieth look was the last one of it */
     uint64_t script; /* digest of the one that granted it, while is_lock ... */

@@ -20,7 +20,7 @@ enum did tell_did(const struct telling *it, enum effect by_operation)
                                  .ttl_behind = behind->expires_us,
                                  .by_operation = by_operation,
                                  .is_error = it->reply.kind == REPLY_ERROR,
-                                 .is_refusal = look_is_refusal(&it->reply)});
+                                 .is_refusal = tell_is_refusal(it)});
 }
 
 void tell_effects(struct telling *it, enum did did, enum operation op)
@@ -34,7 +34,7 @@ void tell_effects(struct telling *it, enum did did, enum operation op)
     effect->key = KEY_LOCK;
     effect->did = did;
     effect->before = before->is_there ? BEFORE_PRESENT : BEFORE_ABSENT;
-    effect->wanted = did_wants(did, wanted[op], look_is_refusal(&it->reply));
+    effect->wanted = did_wants(did, wanted[op], tell_is_refusal(it));
     if (before->is_there) {
         effect->has_old = value_number(before->value, &effect->old_value);
         (void)strcpy(it->effects.texts[0].old_value, before->value);

@@ -33,8 +33,15 @@ void tell_effects(struct telling *it, enum did did, enum operation op);
 
 /* --- answers.c --- */
 
+/* Does the answer refuse? With GET a SET says what was there, and nothing where it has set the key.
+ */
+bool tell_is_refusal(const struct telling *it);
 /* Does it make the key only where there is none, for all that its name says? */
 bool tell_is_grant_like(const struct telling *it);
+/* Is what it made a lock, for all that is seen? A hash of more than one field, a set: something
+ * that several have at a time. Of several watched keys, what has no word of the command for its
+ * value is beside a lock: a counter, a queue. */
+bool tell_is_lock(const struct telling *it);
 /* What looks as if the key had been taken away or overwritten while it lived, and it may have gone
  * by itself: then it had, unless its owner released it. */
 bool tell_has_ended(const struct telling *it, enum did did);

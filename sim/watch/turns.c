@@ -121,10 +121,12 @@ static void begin(struct watched_run *watching, struct watched_request *turn)
 /* Does the answer say that nothing was changed? */
 static bool is_idle(const struct watched_request *turn, const char *reply, size_t length)
 {
+    const struct request_words *words = &turn->link->watching->words;
     const bool is_no =
         length >= 4 && (memcmp(reply, "$-1\r", 4) == 0 || memcmp(reply, ":0\r\n", 4) == 0 ||
                         memcmp(reply, "_\r\n", 3) == 0);
-    return kind_is_read(turn->name) || (is_no && kind_says_no(turn->name));
+    return kind_is_read(turn->name) ||
+           (is_no && kind_says_no(turn->name) && !words_set_says_old(words));
 }
 
 /* The key behind it. Where it was found by an answer alone, its time goes on. */
@@ -163,8 +165,8 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
 {
     struct failure failure;
     const int64_t done_us = watching_now_us(watching);
-    const bool is_unchanged = reply && turn->keys_count == 1 && is_idle(turn, reply, length);
     (void)words_read(&watching->words, turn->bytes, turn->length);
+    const bool is_unchanged = reply && turn->keys_count == 1 && is_idle(turn, reply, length);
     if (kind_is_script(turn->name) || strcmp(turn->name, "EXEC") == 0 || turn->is_flush)
         keys_forget(&watching->keys);
     if (strcmp(turn->name, "SWAPDB") == 0)

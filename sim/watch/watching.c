@@ -97,7 +97,7 @@ static void name_clients(const struct watched_run *watching, struct history_head
     head->processes = memory_new((size_t)head->clients, sizeof *head->processes);
     for (int i = 0; i < head->clients; i++) {
         const struct holder *holder = &watching->holders[i];
-        (void)strcpy(head->names[i], "unknown who");
+        (void)strcpy(head->names[i], NAME_OF_NOBODY_KNOWN);
         if (i != watching->unknown)
             holder_name(watching, i, head->names[i]);
         (void)snprintf(head->processes[i], sizeof head->processes[i], "%s",

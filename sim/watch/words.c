@@ -130,6 +130,14 @@ bool words_delete(const struct request_words *words)
     return words_is(words, 0, "DEL") || words_is(words, 0, "UNLINK");
 }
 
+bool words_set_says_old(const struct request_words *words)
+{
+    bool has_get = false;
+    for (int i = 3; words_is(words, 0, "SET") && i < words->count; i++)
+        has_get |= words_is(words, i, "GET");
+    return has_get;
+}
+
 int64_t words_lease_us(const struct request_words *words)
 {
     for (int i = 1; i + 1 < words->count; i++) {

@@ -30,6 +30,8 @@ bool words_is(const struct request_words *words, int at, const char *word);
 bool words_have(const struct request_words *words, const char *word);
 /* A plain DEL or UNLINK, which compares nothing. */
 bool words_delete(const struct request_words *words);
+/* A SET with GET: its answer is what was there, nil where nothing was. */
+bool words_set_says_old(const struct request_words *words);
 
 /* The lease as the command has it (PX, EX); INT64_MAX: it does not say. */
 int64_t words_lease_us(const struct request_words *words);

@@ -1,0 +1,96 @@
+"""`picklock watch`: what takes a lock away, or grants it, in another way than by SET NX, DEL and the usual scripts."""
+
+import pytest
+from test_watch_refused import PROCESSES, REFUSED, verdicts
+from watching import is_clean, json_of, violated
+
+TAKES = "if redis.call('exists', KEYS[1]) == 0 then redis.call('rpush', KEYS[1], ARGV[1]) redis.call('pexpire', KEYS[1], 20000) return 1 end return 0"
+GIVES = "if redis.call('lindex', KEYS[1], 0) == ARGV[1] then redis.call('lpop', KEYS[1]) return 1 end return 0"
+LISTS = f"a, b = client(), client()\ndef takes(at, token): return at.eval({TAKES!r}, 1, 'lock:1', token)\n" \
+        f"def gives(at, token): return at.eval({GIVES!r}, 1, 'lock:1', token)\nassert takes(a, A) and not takes(b, B)\n"
+
+
+def unseen(words):
+    """A script that does not name what it changes."""
+    return f"one.does({f'own.eval({words!r}, 0)'!r})\n"
+
+
+@pytest.mark.parametrize(("found", "words", "program"), [
+    ("release-own", "B sent DEL lock:1", PROCESSES + """
+asks = "own.set('lock:1', '%s', nx=True, get=True, px=20000)"
+assert one.does(asks % A) == "None" and A in other.does(asks % B)
+other.does("own.delete('lock:1')")
+"""),
+    ("release-own", "B sent FLUSHDB", REFUSED + "other.does(\"own.flushdb()\")"),
+    ("extend-own", "B sent PERSIST lock:1", REFUSED + "other.does(\"own.persist('lock:1')\"); assert gives_back(one, A)"),
+    ("lease-exclusion", "removed A's lock", REFUSED + "other.does(\"own.delete('lock:1')\"); assert takes(other, B)"),
+], ids=["asked for with GET", "flushed", "without an expiry", "taken from one that is not heard of again"])
+def test_whoever_was_refused_has_taken_it(tmp_path, found, words, program):
+    result, results = json_of(tmp_path, program)
+    assert result.status == 1, result.out + result.err
+    witness = "\n".join(violated(results)[found]["witness"])
+    assert words in witness, witness
+
+
+def test_a_lock_that_is_asked_for_with_get_is_one_like_others(tmp_path):
+    """Nothing is answered where it was granted, and what is there where it was refused."""
+    result, results = json_of(tmp_path, """
+a, b = client(), client()
+def asks(at, token): return at.set("lock:1", token, nx=True, get=True, px=20000)
+assert asks(a, A) is None and asks(b, B) == A.encode() and a.eval(CAD, 1, "lock:1", A) == 1
+assert asks(b, B) is None and b.eval(CAD, 1, "lock:1", B) == 1
+""")
+    assert is_clean(result, results) and verdicts(results)["lease-exclusion"] == "holds", result.out + result.err
+    assert any("2 grants, 1 refusals, 2 releases" in note for note in results["notes"]), results["notes"]
+
+
+@pytest.mark.parametrize("look", ["own.get('lock:1')", "own.delete('lock:1')", "own.pexpire('lock:1', 9000)"])
+def test_what_takes_a_lock_unseen_is_found_by_the_next_look(tmp_path, look):
+    result, results = json_of(tmp_path, REFUSED + unseen("return redis.call('del', 'lock' .. ':1')") + f"other.does({look!r})")
+    assert result.status == 2 and not violated(results), result.out + result.err
+    assert "'lock:1' was found gone before its time" in result.err, result.err
+
+
+@pytest.mark.parametrize(("program", "words"), [
+    ("assert b.blpop('lock:1', 1)\nassert takes(b, B)", "'lock:1' was found gone before its time"),
+    ("a.rpush('jobs', 'one'); assert b.blpop('jobs', 1)\nassert gives(a, A) and takes(b, B) and gives(b, B)", None),
+], ids=["the lock", "something else"])
+def test_what_waits_for_something_to_take_is_no_blame(tmp_path, program, words):
+    result, results = json_of(tmp_path, LISTS + program)
+    assert not violated(results), result.out + result.err
+    assert (result.status == 2 and words in result.err) if words else is_clean(result, results), result.out + result.err
+
+
+def test_a_list_has_a_token_too(tmp_path):
+    """Its owner goes on with it: the LPOP was another's."""
+    result, results = json_of(tmp_path, LISTS + "b.lpop('lock:1')\nassert takes(b, B) and not gives(a, A)")
+    assert result.status == 1 and "unknown who sent LPOP" in "\n".join(violated(results)["release-own"]["witness"]), result.out + result.err
+    assert any("2 grants, 1 refusals" in note for note in results["notes"]), results["notes"]
+
+
+@pytest.mark.parametrize("program", ["""
+script = "if redis.call('exists', KEYS[1]) == 0 then redis.call('set', KEYS[1], ARGV[1], 'px', 20000) return redis.call('incr', KEYS[2]) end return 0"
+for token in (A, B): assert one.eval(script, 2, "lock:1", "lock:1:fence", token) and one.eval(CAD, 1, "lock:1", token) == 1
+""", """
+script = "if redis.call('zcard', KEYS[1]) < 2 then redis.call('zadd', KEYS[1], 1, ARGV[1]) redis.call('pexpire', KEYS[1], 20000) return 1 end return 0"
+assert one.eval(script, 1, "lock:1", A) and one.eval(script, 1, "lock:1", B) and one.zrem("lock:1", A) and one.zrem("lock:1", B)
+""", """
+script = "redis.call('hset', KEYS[1], 'mode', 'read') redis.call('hincrby', KEYS[1], ARGV[1], 1) return redis.call('pexpire', KEYS[1], 20000)"
+assert one.eval(script, 1, "lock:1", A) and one.eval(script, 1, "lock:1", B) and one.hdel("lock:1", A) and one.hdel("lock:1", B) and one.delete("lock:1")
+""", """
+asks = "if not redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', 20000) then redis.call('rpush', KEYS[2], ARGV[1]) return 0 end return 1"
+assert one.eval(asks, 2, "lock:1", "lock:1:queue", A) and not one.eval(asks, 2, "lock:1", "lock:1:queue", B) and one.eval(CAD, 1, "lock:1", A)
+asks = "redis.call('lpop', KEYS[2]) if redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', 20000) then return 1 end return 0"
+assert one.eval(asks, 2, "lock:1", "lock:1:queue", B) and one.eval(CAD, 1, "lock:1", B)
+"""], ids=["a counter beside it", "a semaphore", "a lock of readers", "a queue beside it"])
+def test_what_several_may_have_at_a_time_is_no_lock(tmp_path, program):
+    result, results = json_of(tmp_path, "one = client()\n" + program)
+    assert not violated(results), result.out + result.err
+
+
+@pytest.mark.parametrize(("words", "status"), [("return redis.call('set', 'data' .. ':fence', 3)", 2), ("return redis.call('get', 'data' .. ':fence')", 0)])
+def test_a_fence_that_was_made_smaller_unseen_is_found(tmp_path, words, status):
+    result, _ = json_of(tmp_path, REFUSED + "assert gives_back(one, A)\none.does(\"own.set('data:fence', 66)\")\n" + unseen(words) +
+                        "one.does(\"own.get('data:fence')\")", "--fence-key", "data:fence")
+    assert result.status == status, result.out + result.err
+    assert status == 0 or "data:fence was found with the fence 3, and had been left with 66" in result.err, result.err
