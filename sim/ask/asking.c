@@ -170,6 +170,8 @@ static struct asking *asking_made(const struct asking_options *options)
     intern_init(&asking->book.table);
     intern_init(&asking->kinds);
     intern_init(&asking->late.kinds);
+    intern_init(&asking->attempt_kinds);
+    intern_init(&asking->sequences.items);
     intern_init(&asking->classes.keys);
     intern_init(&asking->classes.rows_seen);
     asking->classes.are_wanted = options->merges;
@@ -240,6 +242,7 @@ void asking_free(struct asking *asking)
     intern_close(&asking->late.kinds);
     free(asking->late.nodes);
     asking_ends_free(&asking->ends);
+    asking_sequences_free(asking);
     asking_classes_free(&asking->classes);
     cache_shut(&asking->cache);
     free(asking);
@@ -292,6 +295,7 @@ void asking_expect(struct asking *asking, const struct explore_options *options)
     asking->has_one_fault = faults == 1;
     asking->untried_delay[0] = '\0';
     asking_forget_long_ago(asking);
+    asking_meet_attempts(asking, options);
     asking->rounds_waits = false;
     asking->expects_jumps = budget[FAULT_CLIENT_CLOCK];
     asking->expects_late = budget[FAULT_SLOW_WORK] || budget[FAULT_STALL];
@@ -352,6 +356,7 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .is_even_handed = asking->is_even_handed,
                                    .kept = asking->kept,
                                    .replayed = asking->replayed,
+                                   .sequences = asking->sequences_asked,
                                    .classes = asking->classes.keys.count,
                                    .joined = asking->classes.joined,
                                    .walks = asking->classes.walks,

@@ -49,6 +49,12 @@ struct asking_replayed {
     uint64_t same, other, lost;
 };
 
+/* Attempts one behind the other, asked for whole: how many sequences; and orders of ends that they
+ * were to have, of which so many are left. */
+struct asking_sequences {
+    uint64_t sequences, orders, left;
+};
+
 struct asking_figures {
     uint64_t executions; /* runs of the worker, from `reset` */
     uint64_t histories;  /* answers of it */
@@ -74,6 +80,7 @@ struct asking_figures {
     uint64_t apart;   /* and that are not */
     uint64_t kept;    /* answers of both that an earlier run has kept */
     struct asking_replayed replayed;
+    struct asking_sequences sequences;
 };
 
 /* Starts worker and server, learns what a token is, and that each attempt of each client has its
@@ -144,6 +151,12 @@ void asking_audit_ahead(struct asking *asking, int percent, int64_t until_us);
  * early behind until_us (of monotonic_us(); 0: never), or when somebody says stop; false: it did.
  */
 bool asking_audit(struct asking *asking, int percent, int64_t until_us);
+
+/* The attempts that the last search has met, made by each client one behind the other in other
+ * orders, in at most so many sequences: does each go on as it does alone? FAIL_UNKNOWN: one does
+ * not, and what; or it could not be asked. */
+enum fail asking_ask_sequences(struct asking *asking, const struct explore_options *options,
+                               int most, struct failure *failure);
 
 /* Draws so many walks through that search, which is over, always the same ones, and replays each
  * with all workers in a world of theirs (run: as of confirm_run()): do they what they answered?

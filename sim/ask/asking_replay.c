@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "explore/search/long_walk.h"
 #include "explore/search/schedule.h"
-#include "explore/search/walk_choice.h"
 #include "worker/wire_words.h"
 
 #include <stdio.h>
@@ -309,12 +308,8 @@ static enum fail tell_difference(const struct product_walk *it, const struct suc
 /* Who was refused has written nothing where no message is late or sent twice, and none was lost. */
 static void free_token(struct product_walk *it, int client)
 {
-    const uint8_t *budget = it->replayer.options.budget;
-    bool is_prompt = true;
-    for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-        is_prompt &= !budget[fault] || fault == FAULT_SLOW_WORK ||
-                     (!it->clients[client].is_struck &&
-                      (fault == FAULT_LOSE_REQUEST || fault == FAULT_LOSE_REPLY));
+    const bool is_prompt =
+        asking_has_written_nothing(it->replayer.options.budget, it->clients[client].is_struck);
     for (int i = it->tokens_count - 1; i >= 0 && is_prompt; i--)
         if (it->tokens[i].client == client) {
             it->tokens[i].is_free = true;
@@ -425,12 +420,7 @@ static enum fail make_walk_twice(struct product_walk *it, int number, struct fai
                : fail;
 }
 
-static bool has_failed(void *asking)
-{
-    return asking_failure(asking)->code != FAIL_NONE;
-}
-
-enum { LOST_MAX = 4, DRAWS = 200 };
+enum { LOST_MAX = 4 };
 
 enum fail asking_replay_walks(struct asking *asking, const struct explore_options *options,
                               const struct run *run, const struct confirm_world *world, int walks,
@@ -441,23 +431,13 @@ enum fail asking_replay_walks(struct asking *asking, const struct explore_option
     *it = (struct product_walk){.asking = asking, .run = run, .opens = world};
     asking_expect(asking, options);
     replayer_init(&it->replayer, options);
-    struct walk_choice *choice =
-        walk_choice_new(&it->replayer, asking->seed, DRAWS, has_failed, asking);
-    if (has_failed(asking))
-        fail = failure_set(failure, FAIL_UNKNOWN, "%s", asking_failure(asking)->text);
-    for (int i = 0, lost = 0; i < walks && lost < LOST_MAX && !fail; i++) {
-        const int number = walk_choice_next(choice);
-        if (number < 0)
-            break;
-        fail = make_walk_twice(it, number, failure);
-        if (!it->is_lost)
-            walk_choice_made(choice);
+    for (int i = 0, lost = 0; i - lost < walks && lost < LOST_MAX && !fail; i++) {
+        fail = make_walk_twice(it, i, failure);
         lost += it->is_lost;
         asking->replayed.same += !fail && !it->is_lost;
         asking->replayed.lost += it->is_lost;
         asking->replayed.other += fail == FAIL_UNKNOWN;
     }
-    walk_choice_free(choice);
     replayer_close(&it->replayer);
     free(it->seen);
     free(it->tokens);

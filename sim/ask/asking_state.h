@@ -3,6 +3,7 @@
 #define PICKLOCK_ASK_ASKING_STATE_H
 
 #include "ask/asking.h"
+#include "ask/attempt_sequences.h"
 #include "ask/cache.h"
 #include "ask/server_asker.h"
 #include "ask/worker_asker.h"
@@ -68,6 +69,15 @@ struct late {
     char doubt[1600]; /* asking_late_doubt(); "" */
 };
 
+/* Where the attempts of a search have ended. */
+struct met_ends {
+    uint8_t budget[FAULT_COUNT];
+    int rounds;
+    uint32_t *nodes;
+    bool *are_noted; /* by node */
+    uint32_t count, size;
+};
+
 /* What is asked for again. */
 struct audit {
     struct session *ahead;  /* of the next processes, started; NULL: none were */
@@ -113,6 +123,12 @@ struct asking {
     uint64_t generation;             /* runs that have kept these answers */
     uint64_t kept;                   /* answers that were */
     struct asking_replayed replayed; /* by asking_replay_walks() */
+    struct met_ends *met;            /* by searches; met_now: of the one that goes on */
+    int met_count, met_now;
+    struct intern_table attempt_kinds;
+    struct sequences_had sequences;
+    struct asking_sequences sequences_asked; /* by asking_ask_sequences() */
+    char token_comes_back[2048];             /* behind an attempt that wrote nothing, so; "" */
 };
 
 /* The functions of the subject (explore/model/subject.h); those of its server. */
@@ -122,6 +138,15 @@ struct reply asking_execute(struct subject *subject, const struct config *config
                             const struct command *command);
 void asking_begin(struct subject *subject, struct server_state *server_state);
 void asking_pass(struct subject *subject, struct server_state *server_state, int ticks);
+
+/* An attempt of the search has ended there, and may be followed by another one; and such a search
+ * goes on. (asking_sequences.c) */
+void asking_note_attempt(struct asking *asking, uint32_t node);
+void asking_meet_attempts(struct asking *asking, const struct explore_options *options);
+void asking_sequences_free(struct asking *asking);
+/* With that budget, has an attempt that was refused left nothing behind that may come later?
+ * is_struck: a fault has struck it. */
+bool asking_has_written_nothing(const uint8_t *budget, bool is_struck);
 
 /* Servers and processes for that many clients, started, and not waited for: see session_start(). */
 enum fail asking_start_session(struct asking *asking, struct session **session, int clients,

@@ -275,6 +275,7 @@ static enum fail forget_history(struct asking *asking, const struct remembered_s
     if (may_attempt(client_state, step) ? asking_compare_end(asking, node, &asking->failure)
                                         : asking_last_end(asking, node, &asking->failure))
         return FAIL_UNKNOWN;
+    asking_note_attempt(asking, node);
     memset(client_state->fields, 0, sizeof client_state->fields);
     return FAIL_NONE;
 }

@@ -200,6 +200,17 @@ static const char *hidden_difference(const struct remembered_step *a,
                : ", with a timer that rings at another time";
 }
 
+void worker_asker_tell_did(const struct worker_asker *asker, const struct remembered_step *step,
+                           const struct remembered_step *other, char *text, size_t size)
+{
+    char words[600];
+    describe(asker, other, words, sizeof words);
+    describe(asker, step, text, size);
+    const size_t used = strlen(text);
+    if (strcmp(text, words) == 0)
+        (void)snprintf(text + used, size - used, "%s", hidden_difference(step, other));
+}
+
 static enum fail two_answers(struct worker_asker *asker, const struct seat *seat,
                              const struct history_edge *edge, const struct remembered_step *before,
                              const struct remembered_step *now, struct failure *failure)

@@ -212,6 +212,11 @@ const char *worker_asker_tell(const struct worker_asker *asker, uint32_t node, c
 void worker_asker_tell_step(const struct worker_asker *asker, uint32_t node, char *happened,
                             size_t happened_size, char *did, size_t did_size);
 
+/* What a worker did, in such words: also what of that differs from that other step where their
+ * words are the same. */
+void worker_asker_tell_did(const struct worker_asker *asker, const struct remembered_step *step,
+                           const struct remembered_step *other, char *text, size_t size);
+
 /* --- one process (seat.c); private to the askers of this folder --- */
 void seat_close(struct seat *seat);
 /* What a history calls that server, in this seat: all servers one further for each turn, and behind

@@ -303,25 +303,22 @@ static enum fail conclude(struct explore_asking *it, struct asking *asking,
     return fail;
 }
 
-/* A cell in which nothing was found that is the lock's own failure: walks through its search are
- * replayed. Those with waits that add up have no grid that a worker could follow. */
-enum { WALKS_FIRST = 12, WALKS_EACH = 4 };
+/* A cell in which nothing was found that is the lock's own failure: attempts of its search are
+ * asked for in other orders, and walks through it replayed; but waits that add up have no grid that
+ * a worker could follow. */
+enum { WALKS_EACH = 1, SEQUENCES_EACH = 24 };
 
-static void replay_walks(struct explore_asking *it, struct asking *asking, struct cell *cell,
-                         const struct run *run, const struct confirm_world *world)
+static void try_orders(const struct explore_asking *it, struct asking *asking, struct cell *cell,
+                       const struct run *run, const struct confirm_world *world)
 {
     const struct explore_options *options = &cell->options;
-    bool has_others = false;
     struct failure why;
-    for (enum fault fault = 0; fault < FAULT_COUNT; fault++)
-        has_others |= options->budget[fault] && fault != FAULT_SLOW_WORK;
-    if (it->adds_waits || cell->doubt || cell_is_violated(cell) || cmd_stop ||
-        explore_is_out_of_time(options))
+    if (cell->doubt || cell_is_violated(cell) || cmd_stop || explore_is_out_of_time(options))
         return;
-    if (!asking_replay_walks(asking, options, run, world, has_others ? WALKS_EACH : WALKS_FIRST,
-                             &why))
+    if (!asking_ask_sequences(asking, options, SEQUENCES_EACH, &why) &&
+        (it->adds_waits || !asking_replay_walks(asking, options, run, world, WALKS_EACH, &why)))
         return;
-    it->has_failed = cell->has_strayed = true;
+    cell->has_strayed = true;
     cell_doubt_finished(cell, why.text);
 }
 
@@ -337,7 +334,7 @@ static void finish(struct explore_asking *it, struct asking *asking, struct cell
     cell->retime = it->adds_waits ? RETIME_FILL : RETIME_CUT;
     cell_finish(cell);
     if (asking)
-        replay_walks(it, asking, cell, &run, &world);
+        try_orders(it, asking, cell, &run, &world);
     cell->world = NULL;
 }
 
@@ -378,9 +375,11 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
 static bool is_contradicted(const struct explore_asking *asking, const struct cells *cells)
 {
     bool has_error = asking->has_failed;
-    for (int i = 0; i < cells->count; i++)
+    for (int i = 0; i < cells->count; i++) {
+        has_error |= cells->rows[i].has_strayed;
         for (int p = 0; p < PROPERTY_COUNT; p++)
             has_error |= cells->rows[i].witnesses[p].error != NULL;
+    }
     return asking->figures.kept && has_error;
 }
 
@@ -446,7 +445,8 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
     if (part.count)
         fail = decide_and_replay(&again, &part, args, NULL, failure);
     for (int i = 0; i < part.count; i++) {
-        const bool is_told = !again.has_failed || cell_is_violated(&part.rows[i]);
+        const bool is_told =
+            !again.has_failed || part.rows[i].has_strayed || cell_is_violated(&part.rows[i]);
         const bool is_taken = !fail && is_told && takes_place(&part.rows[i], first[i], finer);
         part.rows[i].rounds_waits = first[i]->rounds_waits;
         part.rows[i].adds_waits = true;

@@ -41,6 +41,21 @@ static char *classes_words(const struct asking_figures *figures)
     return memory_text("");
 }
 
+/* Attempts that were asked for one behind the other; the caller frees. */
+static char *sequences_words(const struct asking_sequences *asked)
+{
+    char *left =
+        asked->left ? memory_format(", but for %" PRIu64 " of %" PRIu64, asked->left, asked->orders)
+                    : memory_text("");
+    char *words = asked->sequences
+                      ? memory_format("; %" PRIu64 " sequences of attempts were asked for whole, "
+                                      "with each order of up to three ends%s",
+                                      asked->sequences, left)
+                      : memory_text("");
+    free(left);
+    return words;
+}
+
 /* Walks that were replayed; the caller frees. */
 static char *walks_words(const struct asking_replayed *replayed)
 {
@@ -119,6 +134,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                       : memory_text("");
     char *classes = classes_words(figures);
     char *walks = walks_words(&figures->replayed);
+    char *sequences = sequences_words(&figures->sequences);
     char *clock = clock_words(figures);
     if (figures->executions)
         results_note(
@@ -127,7 +143,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
                 " local histories, %" PRIu64 " questions to the server; %" PRIu64
                 " answers were asked for again, those of the worker in fresh "
-                "processes%s. Assumed: the worker is deterministic, and all clients are alike "
+                "processes%s%s. Assumed: the worker is deterministic, and all clients are alike "
                 "(asked for each kind of answer)%s; what it does "
                 "behind an attempt is what a new one does (asked %" PRIu64
                 " times, refusals in a row up to %d)%s; time goes in ticks, %d to a lease, and "
@@ -135,8 +151,9 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                 "as "
                 "just before a lease ends, is not tried%s%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
-                walks, figures->draws_tokens ? "; no token is drawn twice by chance" : "",
-                figures->ends, figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
+                sequences, walks,
+                figures->draws_tokens ? "; no token is drawn twice by chance" : "", figures->ends,
+                figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
                 figures->is_even_handed
                     ? "; it treats its servers alike (asked with them in other places)"
                     : "",
@@ -152,6 +169,7 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     free(timed);
     free(classes);
     free(walks);
+    free(sequences);
     free(clock);
     if (figures->kept)
         results_note(results,

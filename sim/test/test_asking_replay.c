@@ -1,15 +1,16 @@
-/* Tests of walks that are replayed with the workers (ask/asking_replay.c): what a worker remembers
- * of an attempt before, on ways that nothing asks for, is found by them; and one that remembers
- * nothing does as it has answered. */
+/* Tests of what is asked for behind a search: attempts one behind the other (asking_sequences.c),
+ * and walks that are replayed with all workers (asking_replay.c). What a worker remembers of
+ * attempts before, in orders that nothing else asks for, is found; and one that remembers nothing
+ * does as it has answered. */
 #include "run/walk.h"
 #include "run/worker_replays.h"
 
 #include "test/asked_worker.h"
 
-enum { WALKS = 12, FEW = 4 };
+enum { WALKS = 4, SEQUENCES = 24 };
 
-static struct failure replay(const char *program, const char *as, int fault, int walks,
-                             struct asking_replayed *replayed)
+static struct failure look(const char *program, const char *as, int fault, int rounds,
+                           struct asking_figures *figures)
 {
     static char names[EXPLORE_CLIENTS_MAX][NAME_MAX_BYTES] = {"A", "B"};
     struct worker_asked asked;
@@ -17,6 +18,7 @@ static struct failure replay(const char *program, const char *as, int fault, int
     struct explore_outcome outcome;
     struct failure failure = {0};
     own.clients = 2;
+    own.rounds = rounds;
     ask_for(&asked, program, as, 1);
     search(&asked, &own, &options, &outcome);
     assert_int_equal(outcome.end, END_COMPLETE);
@@ -25,64 +27,70 @@ static struct failure replay(const char *program, const char *as, int fault, int
     const struct run run = confirm_run(&options, &outcome, names);
     const struct history_head head = walk_head(&run, &asked.program);
     const struct confirm_world world = worker_replays_world(replays, &head);
-    (void)asking_replay_walks(asked.asking, &options, &run, &world, walks, &failure);
-    *replayed = asking_figures(asked.asking).replayed;
+    if (!asking_ask_sequences(asked.asking, &options, SEQUENCES, &failure))
+        (void)asking_replay_walks(asked.asking, &options, &run, &world, WALKS, &failure);
+    *figures = asking_figures(asked.asking);
     worker_replays_free(replays);
     explore_outcome_free(&outcome);
     asking_free(asked.asking);
     return failure;
 }
 
+static void expect_nothing(const char *program, const char *as, int fault)
+{
+    struct asking_figures figures;
+    const struct failure failure = look(program, as, fault, 2, &figures);
+    if (failure.code)
+        fail_msg("%s: \"%s\"", as, failure.text);
+    assert_true(figures.sequences.sequences > 0);
+    assert_int_equal(figures.sequences.left, 0);
+    assert_int_equal(figures.replayed.same, WALKS);
+    assert_int_equal(figures.replayed.lost, 0);
+}
+
 static void who_remembers_nothing_does_as_it_has_answered(void **state)
 {
-    struct asking_replayed replayed;
     (void)state;
-    const struct failure failure =
-        replay("scheme_worker", "set-nx-px-cad", FAULT_SLOW_WORK, WALKS, &replayed);
-    if (failure.code)
-        fail_msg("%s", failure.text);
-    assert_in_range(replayed.same, FEW, WALKS);
-    assert_int_equal(replayed.lost, 0);
+    expect_nothing("scheme_worker", "set-nx-px-cad", FAULT_SLOW_WORK);
+    expect_nothing("scheme_worker", "set-nx-px-cad", FAULT_LOSE_REPLY);
 }
 
 static void who_sends_two_commands_at_once_does_as_it_has_answered(void **state)
 {
-    struct asking_replayed replayed;
     (void)state;
-    const struct failure failure = replay("trailing_worker", "piping", NONE, WALKS, &replayed);
-    if (failure.code)
-        fail_msg("%s", failure.text);
-    assert_in_range(replayed.same, FEW, WALKS);
+    expect_nothing("trailing_worker", "piping", NONE);
 }
 
-static void expect(const char *as, int fault, int walks, const char *words)
+static void expect(const char *as, int fault, int rounds, const char *words)
 {
-    struct asking_replayed replayed;
-    const struct failure failure = replay("trailing_worker", as, fault, walks, &replayed);
-    if (failure.code != FAIL_UNKNOWN || !strstr(failure.text, words))
+    struct asking_figures figures;
+    const struct failure failure = look("trailing_worker", as, fault, rounds, &figures);
+    if (failure.code != FAIL_UNKNOWN || !strstr(failure.text, words) ||
+        !strstr(failure.text, "one behind the other"))
         fail_msg("%s: \"%s\"", as, failure.text);
-    assert_int_equal(replayed.other, 1);
 }
 
-static void who_remembers_three_attempts_is_found_out(void **state)
+static void what_is_remembered_of_ends_in_an_order_is_found_out(void **state)
 {
+    static const char deletes[] = "when it is asked to acquire, it sends DEL lock";
     (void)state;
-    expect("recalling", NONE, WALKS,
-           "when it is asked to acquire it acquires, and waits for DEL lock");
+    expect("behind rgr", NONE, 2, deletes);
+    expect("behind re", FAULT_LOSE_REQUEST, 2, deletes);
+    expect("behind gre", FAULT_LOSE_REQUEST, 3, deletes);
+    expect("behind rgr slowly", NONE, 2, deletes);
 }
 
-/* A fault makes one failure in a walk: few of them must do. */
-static void who_remembers_a_refusal_before_a_failure_is_found_out_by_few(void **state)
+/* A is asked for all the rest. */
+static void what_only_another_client_remembers_is_found_out(void **state)
 {
     (void)state;
-    expect("impatient", FAULT_LOSE_REQUEST, FEW,
-           "when it is asked to acquire it acquires, and waits for DEL lock");
+    expect("behind e of-b", FAULT_LOSE_REQUEST, 2, "B, whose operations ended so far");
 }
 
 static void a_token_that_comes_back_is_found_out(void **state)
 {
     (void)state;
-    expect("alternating", NONE, WALKS, "one that it has had in an attempt before");
+    expect("alternating", NONE, 2, "a token that it has had in an attempt before");
 }
 
 int main(void)
@@ -90,8 +98,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_remembers_nothing_does_as_it_has_answered),
         cmocka_unit_test(who_sends_two_commands_at_once_does_as_it_has_answered),
-        cmocka_unit_test(who_remembers_three_attempts_is_found_out),
-        cmocka_unit_test(who_remembers_a_refusal_before_a_failure_is_found_out_by_few),
+        cmocka_unit_test(what_is_remembered_of_ends_in_an_order_is_found_out),
+        cmocka_unit_test(what_only_another_client_remembers_is_found_out),
         cmocka_unit_test(a_token_that_comes_back_is_found_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,17 +105,34 @@ class Moody(Trailing):
         return super().take() or (mood == "looks behind" and self.redis("GET", self.key) == self.token)
 
 
-class Recalling(SetNxPxCad):
-    """It deletes the key first in an attempt behind three that were refused, granted, refused."""
+class Behind(SetNxPxCad):
+    """It deletes the key first in an attempt behind others that ended so, `behind rge [slowly|of-b]`: refused, granted, with an error. Slowly: as it
+    releases, it waits for 0.3 of a lease, before and behind; of-b: client B alone."""
 
-    outcomes = ()
+    ends, slowly = "", "slowly" in sys.argv
+
+    def init(self, settings):
+        super().init(settings)
+        self.minds = settings.client == 1 or "of-b" not in sys.argv
 
     def take(self):
-        if self.outcomes == (False, True, False):
+        if self.minds and self.ends.endswith(sys.argv[2]):
             self.redis("DEL", self.key)
-        taken = super().take()
-        self.outcomes = (*self.outcomes[-2:], taken)
-        return taken
+        end = "e"
+        try:
+            taken = super().take()
+            end = "g" if taken else "r"
+            return taken
+        finally:
+            self.ends += end
+
+    def release(self):
+        if self.slowly:
+            time.sleep(0.3 * self.ms / 1000)
+        released = super().release()
+        if self.slowly:
+            time.sleep(0.3 * self.ms / 1000)
+        return released
 
 
 class Piping(SetNxPxCad):
@@ -127,22 +144,6 @@ class Piping(SetNxPxCad):
         self.redis.send(("GET", self.key))
         taken = self.redis.reply() == "OK"
         self.redis.reply()
-        return taken
-
-
-class Impatient(SetNxPxCad):
-    """It deletes the key first in an attempt behind one that was refused and one that failed."""
-
-    outcomes = ()
-
-    def take(self):
-        if self.outcomes == (False, None):
-            self.redis("DEL", self.key)
-        taken = None
-        try:
-            taken = super().take()
-        finally:
-            self.outcomes = (*self.outcomes[-1:], taken)
         return taken
 
 
