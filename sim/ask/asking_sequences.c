@@ -280,6 +280,8 @@ static enum fail make_step(struct sequence_run *run, uint32_t node, bool is_same
     if (edge.whose == WHOSE_OTHER && is_same_holder && run->seat->before.length)
         edge.whose = WHOSE_SAME;
     run->has_broken |= edge.happening == HAPPENS_RESET || edge.happening == HAPPENS_CUT;
+    if (edge.happening == HAPPENS_RESET)
+        edge.happening = HAPPENS_CUT; /* its idle connections to that server, too */
     if (seat_step(worker, run->seat, &edge, &told, &reads_clock, failure))
         return failure->code;
     worker->compared++;

@@ -48,6 +48,13 @@ static void forget_gone(const struct seat *seat)
 
 enum { CONNECTION_ENDS = 1 }; /* our number for those that do */
 
+static enum fail hear_of_break(const struct seat *seat, struct failure *failure)
+{
+    const enum fail fail = session_settle(seat->session, failure);
+    forget_gone(seat);
+    return fail;
+}
+
 /* What it waits for breaks. */
 static enum fail break_connection(const struct seat *seat, int server, struct failure *failure)
 {
@@ -56,9 +63,7 @@ static enum fail break_connection(const struct seat *seat, int server, struct fa
         session_set_connection(message, CONNECTION_ENDS);
         session_cut(seat->session, seat->client, CONNECTION_ENDS);
     }
-    const enum fail fail = session_settle(seat->session, failure);
-    forget_gone(seat);
-    return fail;
+    return hear_of_break(seat, failure);
 }
 
 /* Whatever is under way is to end: its connections break, its timers ring. */
@@ -311,7 +316,7 @@ static enum fail make_happen(struct worker_asker *asker, struct seat *seat,
         return break_connection(seat, server, failure);
     case HAPPENS_CUT:
         session_cut_server(seat->session, server);
-        return session_settle(seat->session, failure);
+        return hear_of_break(seat, failure);
     case HAPPENS_TIMER:
     case HAPPENING_COUNT:
         break;

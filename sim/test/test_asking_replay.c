@@ -80,6 +80,15 @@ static void what_is_remembered_of_ends_in_an_order_is_found_out(void **state)
     expect("behind rgr slowly", NONE, 2, deletes);
 }
 
+/* Where a connection breaks, so do those beside it. */
+static void another_connection_that_breaks_with_one_is_found_out(void **state)
+{
+    (void)state;
+    expect_nothing("trailing_worker", "apart", FAULT_LOSE_REPLY);
+    expect("apart blindly", FAULT_LOSE_REPLY, 2,
+           "granted, failed; when it is asked to acquire, it sends nothing, answers an error");
+}
+
 /* A is asked for all the rest. */
 static void what_only_another_client_remembers_is_found_out(void **state)
 {
@@ -99,6 +108,7 @@ int main(void)
         cmocka_unit_test(who_remembers_nothing_does_as_it_has_answered),
         cmocka_unit_test(who_sends_two_commands_at_once_does_as_it_has_answered),
         cmocka_unit_test(what_is_remembered_of_ends_in_an_order_is_found_out),
+        cmocka_unit_test(another_connection_that_breaks_with_one_is_found_out),
         cmocka_unit_test(what_only_another_client_remembers_is_found_out),
         cmocka_unit_test(a_token_that_comes_back_is_found_out),
     };

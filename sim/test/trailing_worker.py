@@ -8,7 +8,7 @@ import threading
 import time
 
 import picklock_worker
-from scheme_worker import SetNxPxCad
+from scheme_worker import COMPARE_DELETE, Connection, SetNxPxCad
 
 
 class Trailing(SetNxPxCad):
@@ -145,6 +145,22 @@ class Piping(SetNxPxCad):
         taken = self.redis.reply() == "OK"
         self.redis.reply()
         return taken
+
+
+class Apart(SetNxPxCad):
+    """As SetNxPxCad; it releases over a connection of its own. `apart blindly`: it does not look whether one of the two has broken meanwhile."""
+
+    def init(self, settings):
+        super().init(settings)
+        self.other = Connection(settings.address())
+        self.redis.looks = self.other.looks = "blindly" not in sys.argv
+
+    def close(self):
+        self.other.close()
+        super().close()
+
+    def release(self):
+        return self.other("EVAL", COMPARE_DELETE, 1, self.key, self.token) == 1
 
 
 class Alternating(SetNxPxCad):
