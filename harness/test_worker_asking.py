@@ -261,6 +261,15 @@ def test_npm_redlock_is_decided_on_one_server():
     assert int(executions) <= 450
 
 
+@pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
+def test_a_connection_that_breaks_between_two_attempts_of_npm_redlock_is_heard_of_by_neither():
+    """Behind it the next attempt begins, with a token of its own."""
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", "node sim/worker/examples/redlock_npm.js", "--clients", "2", "--rounds", "2",
+                           "--no-extend", "--fault", "client-kill"], cwd=ROOT, text=True, capture_output=True, timeout=300,
+                          env={**os.environ, "NODE_PATH": str(NPM)})
+    assert done.returncode == 0 and re.search("client-kill +leftover only", done.stdout), done.stdout + done.stderr
+
+
 def test_what_a_quorum_of_three_does_is_replayed_with_its_workers():
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", "/usr/bin/python3 sim/test/quorum_worker.py", "--clients", "2", "--rounds", "1",
                            "--servers", "3", "--fault", "none,slow-work"], cwd=ROOT, text=True, capture_output=True, timeout=600)

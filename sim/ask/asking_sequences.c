@@ -182,7 +182,9 @@ struct sequence_run {
     struct seat *seat;
     struct sequence_token tokens[TOKENS_MAX];
     int tokens_count, attempt;
-    bool has_broken;   /* a connection, in this attempt */
+    /* In this attempt: it was asked to acquire (until then its token is that of the one before); a
+     * connection broke. */
+    bool has_begun, has_broken;
     char log[LOG_MAX]; /* how its operations have ended */
     bool has_differed;
 };
@@ -236,7 +238,7 @@ static enum fail take_token(struct sequence_run *run, struct failure *failure)
     const struct spoken_token own = run->seat->own;
     const bool is_clients = run->asking->token == TOKEN_CLIENT;
     const int last = run->tokens_count - 1;
-    if (!own.length || run->tokens_count == TOKENS_MAX ||
+    if (!run->has_begun || !own.length || run->tokens_count == TOKENS_MAX ||
         (last >= 0 && run->tokens[last].attempt == run->attempt &&
          is_same_token(&run->tokens[last].token, &own)))
         return FAIL_NONE;
@@ -279,6 +281,7 @@ static enum fail make_step(struct sequence_run *run, uint32_t node, bool is_same
     bool reads_clock;
     if (edge.whose == WHOSE_OTHER && is_same_holder && run->seat->before.length)
         edge.whose = WHOSE_SAME;
+    run->has_begun |= edge.happening == HAPPENS_ACQUIRE;
     run->has_broken |= edge.happening == HAPPENS_RESET || edge.happening == HAPPENS_CUT;
     if (edge.happening == HAPPENS_RESET)
         edge.happening = HAPPENS_CUT; /* its idle connections to that server, too */
@@ -304,7 +307,7 @@ static enum fail make_attempt(struct sequence_run *run, const struct attempt_end
     enum happening operation = HAPPENS_ACQUIRE;
     enum fail fail = FAIL_NONE;
     (void)find_way(run->asking, end->node, &way);
-    run->has_broken = false;
+    run->has_begun = run->has_broken = false;
     for (int i = 0; i < way.count && !fail; i++) {
         const enum happening happening =
             (enum happening)worker_asker_edge(&run->asking->worker, way.nodes[i]).happening;
