@@ -1,28 +1,15 @@
-"""What can be wrong with a worker's process: it does not begin, says garbage, answers twice or never, computes, forks, exits, goes past
-the proxy; and what is left of it when picklock ends."""
+"""What can be wrong with a worker's process: it does not begin, says garbage, answers twice or never, computes, exits, goes past the proxy."""
 
 import os
-import pathlib
 import re
 import shlex
 import shutil
-import signal
 import socket
-import subprocess
-import time
 
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, stat_of, until
-from workers import PYTHON, needs_node, once, plain_worker
+from workers import needs_node, once, plain_worker
 
 worker = pytest.fixture(plain_worker)
-
-
-def children(pid):
-    try:
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:  # it has ended
-        return []
 
 
 def test_no_such_program(picklock):
@@ -166,57 +153,6 @@ def test_node_is_not_asked_for_a_stack(picklock, tmp_path):
     assert "Debugger" not in ran.out + ran.err, ran
 
 
-def test_a_worker_that_spins_on_the_clock(picklock, worker):
-    """It comes to where it wants to be, without a wait."""
-    ran = once(picklock, worker("""
-class Worker(Worker):
-    def release(self):
-        end = time.monotonic() + 0.2
-        while time.monotonic() < end:
-            pass
-        return super().release()
-"""))
-    assert ran.status == 0 and "A  answers ok: true" in ran.out, ran
-
-
-@pytest.mark.parametrize("clock", [
-    "os.times().elapsed",
-    "(lambda row: libc.sysinfo(row) or row[0])((ctypes.c_long * 64)())",  # whole seconds
-    "(lambda row: libc.syscall(228, 1, row) or row[0] + row[1] / 1e9)((ctypes.c_long * 2)())",  # clock_gettime, on x86-64
-], ids=["times", "sysinfo", "syscall"])
-def test_clocks_that_few_read_are_ours(picklock, worker, clock):
-    ran = once(picklock, worker(f"""
-import ctypes
-libc = ctypes.CDLL(None)
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        since = {clock}
-        time.sleep(7)
-        sys.stderr.write(f"it took {{{clock} - since:.0f}} s\\n")
-        return super().acquire(wait_ms)
-"""))
-    assert ran.status == 0 and "A  prints: it took 7 s" in ran.out, ran
-
-
-@pytest.mark.parametrize("what, words", [
-    ("signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 60)", "setitimer()"),
-    ("signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(60)", "alarm()"),
-    ("open('/proc/uptime').read()", "/proc/uptime"),
-])
-def test_a_clock_that_is_not_steered_gives_no_verdict(picklock, worker, what, words):
-    """What a worker does by such a one would look like what it does by ours. That it sets none is no matter."""
-    ran = once(picklock, worker(f"""
-import signal
-class Worker(Worker):
-    def release(self):
-        {what}
-        return super().release()
-"""))
-    assert ran.status == 2 and f"worker A goes by {words}, a clock that is not steered" in ran.err, ran
-    ran = once(picklock, worker("import signal; signal.alarm(0); signal.setitimer(signal.ITIMER_REAL, 0); open('/proc/loadavg').read()"))
-    assert ran.status == 0, ran
-
-
 def test_a_worker_with_many_threads(picklock, worker):
     """Each of them waits for its own time, and the worker for all of them."""
     ran = once(picklock, worker("""
@@ -231,19 +167,6 @@ class Worker(Worker):
         return done == list(range(40)) and super().acquire(wait_ms)
 """))
     assert ran.status == 0 and ran.out.count("time passes: 10.0 ms") == 3 * 39, ran
-
-
-def test_a_worker_that_forks(picklock, worker):
-    ran = once(picklock, worker("""
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        if os.fork() == 0:
-            time.sleep(0.2)
-            os._exit(0)
-        os.wait()
-        return super().acquire(wait_ms)
-"""))
-    assert ran.status == 0 and "time passes" not in ran.out, ran
 
 
 def test_a_worker_that_prints_very_much(picklock, worker):
@@ -332,35 +255,11 @@ class Worker(Worker):
     assert "but A holds the lock" not in ran.err
 
 
-def test_a_process_that_keeps_it_busy_is_named(picklock, worker):
-    ran = picklock("test", "--once", "--patience", "1s", worker("""
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        if os.fork() == 0:
-            while True:
-                pass
-        while os.waitpid(-1, os.WNOHANG)[0] == 0:
-            pass
-"""))
-    assert ran.status == 2 and "is busy" in ran.err and "it has started another process, whose time is not steered" in ran.err, ran
-
-
 @pytest.mark.parametrize("promise", ["reentrant", "fair", "semaphore", "read-write", "readwrite", "read_write", "rwlock", "shared"])
 def test_a_promise_that_cannot_be_checked_is_refused_by_name(picklock, worker, promise):
     ran = once(picklock, worker(f"Worker.promises = ['expiry', {promise!r}]\n"))
     assert ran.status == 64 and f"it promises '{promise}' (" in ran.err and "which picklock cannot check yet" in ran.err, ran
     assert "only answers may stand" not in ran.err
-
-
-def test_a_program_behind_a_shell_is_named_as_what_keeps_it_busy(picklock, worker):
-    command = worker("""
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        while True:
-            pass
-""")
-    ran = picklock("test", "--once", "--patience", "1s", f"sh -c {shlex.quote(command + '; true')}")
-    assert ran.status == 2 and "name it first in the command" in ran.err, ran
 
 
 def test_no_wait_needs_no_unit(picklock):
@@ -397,46 +296,6 @@ class Worker(Worker):
     assert ran.status == 0, ran
 
 
-def test_a_program_that_drops_our_time(picklock, worker):
-    ran = once(picklock, f"env -u LD_PRELOAD {worker()}")
-    assert ran.status == 69 and "does not follow our time" in ran.err, ran
-
-
-# What the worker says when it is asked for the time, in us: by these two.
-TELLS_TIME = """
-import types
-{before}
-picklock_worker.time = types.SimpleNamespace(monotonic_ns=lambda: 1000 * ({monotonic}), time_ns=lambda: 1000 * ({wall}))
-"""
-
-
-@pytest.mark.parametrize("monotonic, wall", [
-    ("int(time.monotonic() * 1e6)", "int(time.time() * 1e6)"),  # a fraction, cut: 1 us off
-    ("int(time.monotonic() * 1000) * 1000", "int(time.time() * 1000) * 1000"),
-    ("1000 * round(time.monotonic(), 3) * 1000", "1000 * round(time.time(), 3) * 1000"),
-], ids=["microseconds", "milliseconds", "rounded"])
-def test_a_time_that_is_told_to_the_millisecond_is_fine_enough(picklock, worker, monotonic, wall):
-    ran = once(picklock, worker(TELLS_TIME.format(before="", monotonic=f"int({monotonic})", wall=f"int({wall})")))
-    assert ran.status == 0, ran
-
-
-@pytest.mark.parametrize("wrong", ["monotonic", "wall"])
-@pytest.mark.parametrize("readings, passed_ms, told_us", [
-    ("0, 7400, 17900", 0, 10500),  # the machine's, which went on by 7 ms meanwhile
-    ("0, 8001, 8001", 7, 8001),
-    ("0, 0, 0", 7, 0),
-], ids=["near", "beyond", "stands"])
-def test_a_clock_that_is_not_ours_is_none_that_is_told_coarsely(picklock, worker, wrong, readings, passed_ms, told_us):
-    told = {"monotonic": "time.monotonic_ns() // 1000", "wall": "time.time_ns() // 1000"}
-    began = told[wrong]
-    told[wrong] = "began + next(readings)"
-    ran = once(picklock, worker(TELLS_TIME.format(before=f"readings = iter([{readings}])\nbegan = {began}", **told)))
-    right_us = 1000 * passed_ms
-    monotonic_us, wall_us = (told_us, right_us) if wrong == "monotonic" else (right_us, told_us)
-    assert ran.status == 69 and (f"worker A does not live by our time: while {passed_ms} ms passed, its monotonic clock went on by {monotonic_us} us "
-                                 f"and its wall clock by {wall_us} us") in ran.err, ran
-
-
 def test_no_address_of_a_server_and_no_certificates_in_its_environment(picklock, worker, tmp_path):
     left_out = ["PICKLOCK_REDIS_URL", "REDIS_URL", "NODE_EXTRA_CA_CERTS"]
     ran = picklock("test", "--once",
@@ -444,115 +303,3 @@ def test_no_address_of_a_server_and_no_certificates_in_its_environment(picklock,
                    env={name: "redis://127.0.0.1:1" for name in left_out})
     assert ran.status == 0, ran
     assert (tmp_path / "seen").read_text() == "[]"
-
-
-def test_workers_die_with_picklock(worker, tmp_path):
-    mark = tmp_path / "mark"
-    command = worker(f"""
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        open({str(mark)!r} + self.settings.name, "w").write(str(os.getpid()))
-        while True:
-            pass
-""")
-    process = subprocess.Popen([PICKLOCK, "test", "--once", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    path = tmp_path / "markA"
-    end = time.monotonic() + 60
-    while not (path.exists() and path.read_text()) and time.monotonic() < end:
-        time.sleep(0.01)
-    pid = int(path.read_text())
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
-        time.sleep(0.01)
-    assert stat_of(pid) is None or stat_of(pid)[0] == "Z"
-
-
-OFFSPRING = """
-import subprocess
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        if self.settings.name == "A":
-            one = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-            two = subprocess.run(["sh", "-c", "setsid sleep 1001 >/dev/null 2>&1 & echo $!"], capture_output=True, text=True)
-            with open(%r, "w") as file:
-                file.write(f"{one.pid} {two.stdout}.")
-        while %s:
-            pass
-        return super().acquire(wait_ms)
-"""
-
-
-def gone(pid, end):
-    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
-        time.sleep(0.01)
-    return stat_of(pid) is None or stat_of(pid)[0] == "Z"
-
-
-def test_what_a_worker_has_started_ends_with_it(picklock, worker, tmp_path):
-    """In sessions of its own, and orphans: at the end of a run, and when picklock is killed."""
-    pids, end = tmp_path / "pids", time.monotonic() + 60
-    ran = once(picklock, worker(OFFSPRING % (str(pids), "False")))
-    assert ran.status == 0, ran
-    first = [int(word) for word in pids.read_text().strip(".").split()]
-    assert len(first) == 2 and all(gone(pid, end) for pid in first)
-    pids.unlink()
-    process = subprocess.Popen([PICKLOCK, "test", "--once", worker(OFFSPRING % (str(pids), "True"))],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (pids.exists() and pids.read_text().endswith(".")) and time.monotonic() < end:
-        time.sleep(0.01)
-    second = [int(word) for word in pids.read_text().strip(".").split()]
-    assert len(second) == 2 and all(stat_of(pid) is not None for pid in second)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert all(gone(pid, end) for pid in second)
-
-
-@pytest.mark.parametrize("wrapper", [
-    'python=$(sleep 0.4; echo %(python)s | cat)\nexec "$python" "$@"\n',
-    'exec sh -c \'x=`sleep 0.2 | cat`; y=$(echo "$x" | sed s/a/b/); exec %(python)s "$@"\' sh "$@"\n',
-])
-def test_a_wrapper_that_asks_its_children(picklock, worker, tmp_path, wrapper):
-    """As pyenv's python3 does: it waits for a pipe, and what it starts lives by the real time."""
-    path = tmp_path / "wrapper"
-    path.write_text("#!/usr/bin/env bash\n" + wrapper % {"python": PYTHON})
-    path.chmod(0o755)
-    ran = once(picklock, f"{shlex.quote(str(path))} {worker().split(maxsplit=1)[1]}")
-    assert ran.status == 0, ran
-
-
-def test_a_worker_that_asks_another_program(picklock, worker):
-    """It waits for its output, and nothing else would make it go on."""
-    ran = once(picklock, worker("""
-import subprocess
-class Worker(Worker):
-    def acquire(self, wait_ms):
-        word = subprocess.run(["sh", "-c", "sleep 0.3; echo token"], stdout=subprocess.PIPE, text=True).stdout.strip()
-        return word == "token" and super().acquire(wait_ms)
-"""))
-    assert ran.status == 0 and "time passes" not in ran.out, ran
-
-
-@pytest.mark.parametrize("words, ends", [(["run", "--repeat", "100000", "scenarios/expired-lease-double-delete.yaml"], signal.SIGTERM),
-                                         (["stress", "--clients", "2", "--duration", "1h"], signal.SIGTERM),
-                                         (["stress", "--clients", "2", "--duration", "1h"], signal.SIGKILL)])  # starts no more than two
-def test_processes_that_somebody_has_stopped_are_not_waited_for(worker, tmp_path, words, ends):
-    """Neither the workers nor what looks after them; nothing is left of either, though picklock be killed."""
-    process = subprocess.Popen([PICKLOCK, words[0], "--worker", worker(), *words[1:], "--out", tmp_path], cwd=ROOT,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    below = []
-
-    def two_levels():
-        below[:] = [child for child in children(process.pid) for child in [child, *children(child)]]
-        return sum(bool(children(child)) for child in below) >= 2
-
-    until(two_levels, "two workers run")
-    process.send_signal(signal.SIGSTOP)  # so that it starts no more of them meanwhile
-    two_levels()
-    for pid in below:
-        os.kill(pid, signal.SIGSTOP)
-    process.send_signal(ends)
-    process.send_signal(signal.SIGCONT)
-    process.wait(PATIENCE_S)
-    assert process.returncode in (2, 69, -signal.SIGKILL), process.returncode  # a redis-server that is stopped, too, does not answer
-    until(lambda: all(gone(pid, 0) for pid in below), "they are gone")

@@ -1,0 +1,170 @@
+"""Processes that a worker starts, or is started by: waited for, named, and gone when it has ended, or picklock."""
+
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import PATIENCE_S, PICKLOCK, ROOT, stat_of, until
+from workers import PYTHON, once, plain_worker
+
+worker = pytest.fixture(plain_worker)
+
+
+def children(pid):
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:  # it has ended
+        return []
+
+
+def test_a_worker_that_forks(picklock, worker):
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if os.fork() == 0:
+            time.sleep(0.2)
+            os._exit(0)
+        os.wait()
+        return super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "time passes" not in ran.out, ran
+
+
+def test_a_process_that_keeps_it_busy_is_named(picklock, worker):
+    ran = picklock("test", "--once", "--patience", "1s", worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if os.fork() == 0:
+            while True:
+                pass
+        while os.waitpid(-1, os.WNOHANG)[0] == 0:
+            pass
+"""))
+    assert ran.status == 2 and "is busy" in ran.err and "it has started another process, whose time is not steered" in ran.err, ran
+
+
+def test_a_program_behind_a_shell_is_named_as_what_keeps_it_busy(picklock, worker):
+    command = worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        while True:
+            pass
+""")
+    ran = picklock("test", "--once", "--patience", "1s", f"sh -c {shlex.quote(command + '; true')}")
+    assert ran.status == 2 and "name it first in the command" in ran.err, ran
+
+
+def test_workers_die_with_picklock(worker, tmp_path):
+    mark = tmp_path / "mark"
+    command = worker(f"""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        open({str(mark)!r} + self.settings.name, "w").write(str(os.getpid()))
+        while True:
+            pass
+""")
+    process = subprocess.Popen([PICKLOCK, "test", "--once", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    path = tmp_path / "markA"
+    end = time.monotonic() + 60
+    while not (path.exists() and path.read_text()) and time.monotonic() < end:
+        time.sleep(0.01)
+    pid = int(path.read_text())
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
+        time.sleep(0.01)
+    assert stat_of(pid) is None or stat_of(pid)[0] == "Z"
+
+
+OFFSPRING = """
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        if self.settings.name == "A":
+            one = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            two = subprocess.run(["sh", "-c", "setsid sleep 1001 >/dev/null 2>&1 & echo $!"], capture_output=True, text=True)
+            with open(%r, "w") as file:
+                file.write(f"{one.pid} {two.stdout}.")
+        while %s:
+            pass
+        return super().acquire(wait_ms)
+"""
+
+
+def gone(pid, end):
+    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
+        time.sleep(0.01)
+    return stat_of(pid) is None or stat_of(pid)[0] == "Z"
+
+
+def test_what_a_worker_has_started_ends_with_it(picklock, worker, tmp_path):
+    """In sessions of its own, and orphans: at the end of a run, and when picklock is killed."""
+    pids, end = tmp_path / "pids", time.monotonic() + 60
+    ran = once(picklock, worker(OFFSPRING % (str(pids), "False")))
+    assert ran.status == 0, ran
+    first = [int(word) for word in pids.read_text().strip(".").split()]
+    assert len(first) == 2 and all(gone(pid, end) for pid in first)
+    pids.unlink()
+    process = subprocess.Popen([PICKLOCK, "test", "--once", worker(OFFSPRING % (str(pids), "True"))],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (pids.exists() and pids.read_text().endswith(".")) and time.monotonic() < end:
+        time.sleep(0.01)
+    second = [int(word) for word in pids.read_text().strip(".").split()]
+    assert len(second) == 2 and all(stat_of(pid) is not None for pid in second)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert all(gone(pid, end) for pid in second)
+
+
+@pytest.mark.parametrize("wrapper", [
+    'python=$(sleep 0.4; echo %(python)s | cat)\nexec "$python" "$@"\n',
+    'exec sh -c \'x=`sleep 0.2 | cat`; y=$(echo "$x" | sed s/a/b/); exec %(python)s "$@"\' sh "$@"\n',
+])
+def test_a_wrapper_that_asks_its_children(picklock, worker, tmp_path, wrapper):
+    """As pyenv's python3 does: it waits for a pipe, and what it starts lives by the real time."""
+    path = tmp_path / "wrapper"
+    path.write_text("#!/usr/bin/env bash\n" + wrapper % {"python": PYTHON})
+    path.chmod(0o755)
+    ran = once(picklock, f"{shlex.quote(str(path))} {worker().split(maxsplit=1)[1]}")
+    assert ran.status == 0, ran
+
+
+def test_a_worker_that_asks_another_program(picklock, worker):
+    """It waits for its output, and nothing else would make it go on."""
+    ran = once(picklock, worker("""
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        word = subprocess.run(["sh", "-c", "sleep 0.3; echo token"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        return word == "token" and super().acquire(wait_ms)
+"""))
+    assert ran.status == 0 and "time passes" not in ran.out, ran
+
+
+@pytest.mark.parametrize("words, ends", [(["run", "--repeat", "100000", "scenarios/expired-lease-double-delete.yaml"], signal.SIGTERM),
+                                         (["stress", "--clients", "2", "--duration", "1h"], signal.SIGTERM),
+                                         (["stress", "--clients", "2", "--duration", "1h"], signal.SIGKILL)])  # starts no more than two
+def test_processes_that_somebody_has_stopped_are_not_waited_for(worker, tmp_path, words, ends):
+    """Neither the workers nor what looks after them; nothing is left of either, though picklock be killed."""
+    process = subprocess.Popen([PICKLOCK, words[0], "--worker", worker(), *words[1:], "--out", tmp_path], cwd=ROOT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    below = []
+
+    def two_levels():
+        below[:] = [child for child in children(process.pid) for child in [child, *children(child)]]
+        return sum(bool(children(child)) for child in below) >= 2
+
+    until(two_levels, "two workers run")
+    process.send_signal(signal.SIGSTOP)  # so that it starts no more of them meanwhile
+    two_levels()
+    for pid in below:
+        os.kill(pid, signal.SIGSTOP)
+    process.send_signal(ends)
+    process.send_signal(signal.SIGCONT)
+    process.wait(PATIENCE_S)
+    assert process.returncode in (2, 69, -signal.SIGKILL), process.returncode  # a redis-server that is stopped, too, does not answer
+    until(lambda: all(gone(pid, 0) for pid in below), "they are gone")
