@@ -1,7 +1,7 @@
 """Workers whose commands wait at the server, or that are told what is published: in virtual time, each message held like any other."""
 
 import pytest
-from workers import PYTHON, needs_redis_py, once, plain_worker
+from workers import needs_redis_py, once, plain_worker
 
 pytestmark = needs_redis_py
 worker = pytest.fixture(plain_worker)
