@@ -106,6 +106,9 @@ def end_of(sock):
         return "reset"
 
 
+REFUSAL = b"-ERR Protocol error: invalid bulk length\r\n"  # a server that closes with bytes unread may reset, and the reset overtakes its words
+
+
 def transcript(port, direct, log):
     """What clients see while every rule strikes; direct is a connection beside the proxy."""
     direct("FLUSHALL")
@@ -123,7 +126,8 @@ def transcript(port, direct, log):
     for words in (("GET", "short"), ("SET", "half", "x"), ("SETEX", "spoilt", "1", "x")):
         other = Asking(port)
         other.send(*words)
-        seen.append(end_of(other.sock))
+        end = end_of(other.sock)
+        seen.append("refused" if words[0] == "SETEX" and end in (REFUSAL, "reset") else end)
     noisy = Asking(port)
     seen += [noisy("ECHO", "x"), noisy.reply(), direct("EXISTS", "half", "spoilt")]
     return seen
@@ -140,7 +144,7 @@ def test_rules_do_through_tls_what_they_do_without(redis, certs, tmp_path):
             seen.append(transcript(port, direct, log))
     assert seen[0] == seen[1]
     assert seen[1] == [b"+OK"] * 3 + [b"0123456789"] * 2 + [b":11", b":1", b":1", b":1", b":0", "reset", b"1", b"0", b":1", b":2", b"$-1", b"x", b":1", b":1",
-                                      b"$10\r\n", b"", b"-ERR Protocol error: invalid bulk length\r\n", b"+noise", b"x", b":0"]
+                                      b"$10\r\n", b"", "refused", b"+noise", b"x", b":0"]
 
 
 def test_bytes_pass_exactly_however_large_and_in_pipelines(redis, certs):
