@@ -106,7 +106,7 @@ def end_of(sock):
         return "reset"
 
 
-REFUSAL = b"-ERR Protocol error: invalid bulk length\r\n"  # a server that closes with bytes unread may reset, and the reset overtakes its words
+REFUSAL = b"-ERR Protocol error: invalid bulk length\r\n"  # and then its end: a reset, where the server closes with bytes unread
 
 
 def transcript(port, direct, log):
