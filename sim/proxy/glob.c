@@ -2,7 +2,8 @@
  * settled. */
 #include "proxy/glob.h"
 
-/* Matches one byte against the [set] at *at (behind the bracket); moves *at behind the set. */
+/* Matches one byte against the [set] at *at (behind the bracket); moves *at behind the set. Without
+ * its ']' it ends with the pattern. */
 static bool set_matches(const char *pattern, size_t length, size_t *at, char byte)
 {
     size_t i = *at;
@@ -12,7 +13,7 @@ static bool set_matches(const char *pattern, size_t length, size_t *at, char byt
         if (pattern[i] == '\\' && i + 1 < length) {
             i++;
             found = found || pattern[i] == byte;
-        } else if (i + 2 < length && pattern[i + 1] == '-' && pattern[i + 2] != ']') {
+        } else if (i + 2 < length && pattern[i + 1] == '-') { /* be it up to a ']' or a '\\' */
             char low = pattern[i], high = pattern[i + 2];
             found = found || (low <= byte && byte <= high) || (high <= byte && byte <= low);
             i += 2;
@@ -41,6 +42,8 @@ bool glob_matches(const char *pattern, size_t pattern_length, const char *text, 
 {
     size_t at = 0, i = 0, behind_star = 0, from = 0;
     bool has_star = false;
+    if (!length) /* "*" is all keys; no other star takes an empty one */
+        return !pattern_length || (pattern_length == 1 && *pattern == '*');
     while (i < length || at < pattern_length) {
         if (at < pattern_length && pattern[at] == '*') {
             has_star = true;
