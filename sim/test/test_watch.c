@@ -101,6 +101,19 @@ static void a_key_has_one_row_while_others_lose_theirs(void **state)
     free(keys);
 }
 
+/* By two clocks that differ by a thousandth an end may come as much sooner. */
+static void a_key_is_gone_early_where_no_clock_explains_it(void **state)
+{
+    enum { LEASE_US = 10000000, SLACK_US = 15000 };
+    const struct watched_key lasting = {.ends_us = INT64_MAX},
+                             key = {.left_us = 1000, .ends_us = 1000 + LEASE_US};
+    (void)state;
+    assert_true(key_is_gone_early(&lasting, LEASE_US));
+    assert_true(key_is_gone_early(&key, key.ends_us - SLACK_US - 1));
+    assert_false(key_is_gone_early(&key, key.ends_us - SLACK_US / 2));
+    assert_false(key_is_gone_early(&key, key.ends_us));
+}
+
 /* --- a story --- */
 
 static const struct event told = {.kind = EVENT_CALL, .op = OP_ACQUIRE, .server = -1};
@@ -204,6 +217,7 @@ int main(void)
         cmocka_unit_test(words_that_are_not_there_are_not_read),
         cmocka_unit_test(patterns_are_looked_for_by_what_every_match_has),
         cmocka_unit_test(a_key_has_one_row_while_others_lose_theirs),
+        cmocka_unit_test(a_key_is_gone_early_where_no_clock_explains_it),
         cmocka_unit_test(events_wait_in_their_order_for_an_answer),
         cmocka_unit_test(a_head_that_has_no_room_is_no_history),
     };

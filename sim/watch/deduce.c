@@ -11,10 +11,7 @@
 #include <string.h>
 
 /* A holder that has not come back so long after its lock was gone did not hold it then. */
-enum {
-    PATIENCE_US = 5000000,
-    GRANULE_US = 2000, /* a server's expiry is in milliseconds */
-};
+enum { PATIENCE_US = 5000000 };
 
 /* --- holders that come back, or do not --- */
 
@@ -408,7 +405,7 @@ static void unchanged(struct telling *it)
 static void found_gone(struct telling *it)
 {
     it->key->is_lock = false;
-    if (it->seen->done_us + GRANULE_US < it->key->ends_us)
+    if (key_is_gone_early(it->key, it->seen->done_us))
         watching_missed(it->watching,
                         "'%s' was found gone before its time, and nobody was seen to delete it: a "
                         "script that does not name it, a command that waits, or somebody past the "

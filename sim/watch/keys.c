@@ -12,8 +12,8 @@ enum {
     TOLERANCE_US = 2000,
     GRANULE_US = 1000,
     MARGIN_US = 100000, /* a key that ends sooner is looked at */
-    SLACK_US = 5000,    /* two looks at one expiry may differ by that, and ... */
-    DRIFT = 1000,       /* ... by one part in so many of the time between them */
+    SLACK_US = 5000,    /* by their clock and ours an end may differ by that, and ... */
+    DRIFT = 1000,       /* ... by one part in so many of the time since it was looked at */
 };
 
 /* A key that lives longer, lives so long: 70 000 years, of which one may count on. */
@@ -383,6 +383,11 @@ bool key_is_as_left(const struct watched_key *key, const struct key_look *look, 
         return !look->is_there || key->ends_us == look->left_us;
     return key_may_last(key, from_us + look->left_us) &&
            till_us + look->left_us >= key->ends_us - slack_us(key, till_us);
+}
+
+bool key_is_gone_early(const struct watched_key *key, int64_t at_us)
+{
+    return at_us < key->ends_us - slack_us(key, at_us);
 }
 
 void keys_forget(struct keys *keys)

@@ -130,6 +130,8 @@ bool key_is_as_left(const struct watched_key *key, const struct key_look *look, 
                     int64_t till_us);
 /* May it still be there at that time, as it was left? */
 bool key_may_last(const struct watched_key *key, int64_t at_us);
+/* It is gone at that time: was it left to last longer? */
+bool key_is_gone_early(const struct watched_key *key, int64_t at_us);
 /* A script may have changed any key. */
 void keys_forget(struct keys *keys);
 

@@ -211,7 +211,7 @@ static void look_at_end(struct watched_run *watching)
         if (now.is_there && strcmp(now.value, watching->holders[row->owner].token) != 0)
             watching_missed(watching, "in the end '%s' had another value than was seen to be set",
                             row->name);
-        else if (!now.is_there && watching_now_us(watching) + ERROR_US < row->ends_us)
+        else if (!now.is_there && key_is_gone_early(row, watching_now_us(watching)))
             watching_missed(watching,
                             "in the end '%s' was gone before its time, and nobody was seen to "
                             "delete it",
