@@ -269,6 +269,33 @@ def test_fences_that_grow_are_silent_and_one_that_begins_anew_is_noted(tmp_path)
     assert any("began the fence in data:fence anew with 3: it had been 7" in note for note in notes), notes
 
 
+@pytest.mark.parametrize(("program", "words"), [
+    ("one.set('data:fence', 7); one.set('data:fence', 'seven'); one.set('data:fence', 5)", "wrote what is no whole number into data:fence"),
+    ("one.set('data:fence', '{\"fence\": 9}'); one.set('data:fence', '{\"fence\": 8}')", "wrote what is no whole number"),
+    ("one.hset('data:fence', 'fence', 7); one.hset('data:fence', 'fence', 'v6')", "wrote what is no whole number"),
+    ("one.set('data:fence', 2**64); one.set('data:fence', 2**63)", "wrote what is no whole number"),
+    ("one.incr('data:fence'); one.incrbyfloat('data:fence', 0.5)", "wrote what is no whole number"),
+    ("one.eval('redis.call(\"SET\", \"data:\" .. \"fence\", \"v7\")', 0); one.set('data:fence', 5)", "over a word"),
+    ("one.set('data:fence', 7); one.eval('redis.call(\"SET\", \"data:\" .. \"fence\", \"v7\")', 0); one.get('data:fence')",
+     "data:fence was found with a word, and had been left with 7"),
+], ids=["a number before and behind", "JSON", "a hash", "too large", "a fraction", "a number over it", "unseen"])
+def test_fences_that_are_no_numbers_are_unknown_and_never_stale(tmp_path, program, words):
+    result, results = json_of(tmp_path, FENCES + program, "--fence-key", "data:fence")
+    assert result.status == 2 and not violated(results) and words in result.err, result.out + result.err
+
+
+def test_what_is_stale_stays_so_beside_a_fence_that_is_no_number(tmp_path):
+    """And what carries no fence, or is deleted, is no word."""
+    stale = "one.set('data:fence', 'seven'); one.set('data:fence', 9); one.set('data:fence', 8)"
+    result, results = json_of(tmp_path, FENCES + stale, "--fence-key", "data:fence")
+    assert result.status == 1 and list(violated(results)) == ["fence-order"], result.out + result.err
+    plain = "for fence in (3, 4): one.hset('data:1', 'what', fence); one.hset('data:1', 'fence', fence); one.sadd('data:2', fence)\n" \
+            "one.hdel('data:1', 'fence'); one.hset('data:1', 'fence', 2); one.get('data:1:none')"
+    result, results = json_of(tmp_path, FENCES + plain, "--fence-key", "data:*")
+    assert is_clean(result, results), result.out + result.err
+    assert any("began the fence in data:1 anew with 2: it had been 4" in note for note in results["notes"]), results["notes"]
+
+
 def test_keys_of_fences_that_nobody_wrote_change_no_verdict(tmp_path):
     """Locks without fences, beside a --fence-key that names nothing."""
     result, results = json_of(tmp_path, """

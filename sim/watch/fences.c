@@ -2,11 +2,15 @@
  */
 #include "watch/internal.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static void note_restart(struct watched_run *watching, const struct seen_execution *seen,
                          const struct opaque *opaque)
 {
     const struct watched_key *key = &watching->keys.rows[seen->key];
-    if (seen->before->is_there || key->highest_fence <= seen->behind->fence)
+    if (seen->before->has_fence || seen->before->has_word ||
+        key->highest_fence <= seen->behind->fence)
         return;
     watching->outcome->fences_back++;
     watching_note(
@@ -46,16 +50,47 @@ static void put(struct watched_run *watching, const struct seen_execution *seen,
     story_put(watching->story, &event, NULL, ALWAYS);
 }
 
+/* What was written cannot be put in order: neither what it follows nor what follows it. */
+static void note_word(struct watched_run *watching, const struct seen_execution *seen,
+                      const struct opaque *opaque)
+{
+    const struct key_look *before = seen->before, *behind = seen->behind;
+    const char *name = watching->keys.rows[seen->key].name;
+    if (behind->has_word && (!before->has_word || strcmp(before->value, behind->value) != 0))
+        watching_missed(
+            watching,
+            "%s wrote what is no whole number into %s, where a fence is kept: whether it "
+            "was stale cannot be told",
+            opaque_words(opaque), name);
+    else if (before->has_word && behind->has_fence)
+        watching_missed(
+            watching, "%s wrote a fence into %s, over a word: whether it was stale cannot be told",
+            opaque_words(opaque), name);
+}
+
+/* Something changed it since it was left so; that it has gone by itself is no change. */
+static void note_unseen(struct watched_run *watching, const struct watched_key *key,
+                        const struct key_look *before)
+{
+    char found[32] = "a word";
+    if (!key->has_left_fence || !(before->has_word || before->has_fence) ||
+        (before->has_fence && before->fence == key->left_fence))
+        return;
+    if (before->has_fence)
+        (void)snprintf(found, sizeof found, "the fence %lld", (long long)before->fence);
+    watching_missed(watching,
+                    "%s was found with %s, and had been left with %lld: something that did not "
+                    "name it (a script, or somebody past the proxy) changed it",
+                    key->name, found, (long long)key->left_fence);
+}
+
 void fence_changed(struct watched_run *watching, const struct seen_execution *seen,
                    const struct opaque *opaque)
 {
     const struct key_look *before = seen->before, *behind = seen->behind;
     struct watched_key *key = &watching->keys.rows[seen->key];
-    if (before->has_fence && key->has_left_fence && before->fence != key->left_fence)
-        watching_missed(watching,
-                        "%s was found with the fence %lld, and had been left with %lld: something "
-                        "that did not name it (a script, or somebody past the proxy) changed it",
-                        key->name, (long long)before->fence, (long long)key->left_fence);
+    note_unseen(watching, key, before);
+    note_word(watching, seen, opaque);
     key->has_left_fence = behind->has_fence;
     key->left_fence = behind->fence;
     if (!behind->has_fence || (before->has_fence && before->fence == behind->fence))

@@ -3,6 +3,7 @@
 
 #include "proxy/glob.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,15 +266,18 @@ static enum fail look_inside(struct keys *keys, const char *name, const char *ty
     return FAIL_NONE;
 }
 
-/* A whole number and nothing else. */
+/* A whole number and nothing else, of 64 bits. */
 static void read_fence(const char *text, size_t length, struct key_look *look)
 {
-    char digits[24] = "", *end;
+    char digits[24] = "", *end = digits;
+    look->has_word = true;
     if (!length || length >= sizeof digits)
         return;
     memcpy(digits, text, length);
+    errno = 0;
     look->fence = strtoll(digits, &end, 10);
-    look->has_fence = !*end && end == digits + length;
+    look->has_fence = end == digits + length && !errno;
+    look->has_word = !look->has_fence;
 }
 
 static enum fail look_at_fence(struct keys *keys, const char *name, const char *type,

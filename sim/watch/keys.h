@@ -32,6 +32,7 @@ struct key_look {
     bool has_fence;             /* of a key that holds one: it is a whole number, or a hash with one
                                    in the field "fence" */
     int64_t fence;
+    bool has_word; /* what stands in the place of a fence is none, and cannot be put in order */
 };
 
 struct watched_key {
