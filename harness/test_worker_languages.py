@@ -482,10 +482,13 @@ CORRECT = {
     "java": (None, needs_java),
     "redigo": (None, needs_redigo),
 }
-# A client that stands still may run out of its own patience, and leave what it asked for.
+# A client that stands still may run out of its own patience, and leave what it asked for. One that waits for a late extend holds on.
 MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overrun", "late-grant", "leftover"},
-       "late-request": {"late-grant", "leftover"}, "late-reply": {"overrun", "late-grant", "leftover"},
+       "late-request": {"overrun", "late-grant", "leftover"}, "late-reply": {"overrun", "late-grant", "leftover"},
        "lose-request": {"leftover"}, "lose-reply": {"leftover"}}
+
+# npm redlock 4: an extend that hears no answer releases the lock, on which its holder still counts.
+ITS_OWN = {"npm redlock": {fault: {"short-ttl"} for fault in ("late-reply", "lose-reply", "late-request", "lose-request")}}
 
 
 @pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="minutes a lock: make check-long")
@@ -501,7 +504,7 @@ def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_p
     assert set(rows) == set(MAY) and sum(row["search"]["runs"] for row in rows.values()) == 1000, done.stdout
     for fault, row in rows.items():
         causes = {one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
-        assert causes <= MAY[fault], (fault, done.stdout)
+        assert causes <= MAY[fault] | ITS_OWN.get(name, {}).get(fault, set()), (fault, done.stdout)
         assert not any("twice" in (one.get("why") or "") for one in row["properties"]), (fault, done.stdout)
 
 
