@@ -182,11 +182,32 @@ def test_an_es_module_and_its_random_numbers(picklock, esm):
     assert "they are not steady" not in first.out
 
 
+# On a thread of its own it would be compiled behind the first round of the event loop.
+COMPILES = """
+const empty = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+await new Promise((done) => {
+  setImmediate(() => done(console.log('the loop')));
+  WebAssembly.compile(empty).then((it) => console.log(`compiled ${it instanceof WebAssembly.Module}`));
+});
+const { value } = Object.getOwnPropertyDescriptor(globalThis, 'WebAssembly');
+console.log(`as it was ${value === WebAssembly}`);
+"""
+
+
+@needs_node
+def test_web_assembly_is_compiled_at_once(picklock, tmp_path):
+    path = tmp_path / "lock.mjs"
+    path.write_text(ESM_LOCK.replace("let socket, settings;", COMPILES + "let socket, settings;"))
+    ran = once(picklock, f"node {shlex.quote(str(path))}")
+    told = [line.split("prints: ")[1] for line in ran.out.splitlines() if "A  prints: " in line]
+    assert ran.status == 0 and told[1:4] == ["compiled true", "the loop", "as it was true"], ran
+
+
 @needs_node
 def test_a_node_that_is_not_named_itself_is_told(picklock, esm):
     ran = once(picklock, f"env node {esm}")
     assert ran.status == 0 and "they are not steady: node was not started directly" in ran.out, ran
-    mended = once(picklock, f"env node --single-threaded --no-memory-reducer --random-seed=3 {esm}")
+    mended = once(picklock, f"env node --single-threaded-gc --no-concurrent-recompilation --no-memory-reducer --random-seed=3 {esm}")
     assert mended.status == 0 and "they are not steady" not in mended.out, mended
 
 

@@ -31,20 +31,21 @@ const char *runtime_package(const char *program)
 }
 
 /* V8: no threads and no timers of its own, and its Math.random() from our seed (0 would be none).
- * The JVM: no ticks (statistics, safepoints, monitors), and no threads that compile. */
+ * Not --single-threaded, which says the same of the threads, and of WebAssembly: with that V8 takes
+ * nothing of what Node.js has compiled of its own modules ahead, and to begin takes a seventh
+ * longer. (WebAssembly: picklock-clocks.js.) */
+#define NODE_FLAGS                                                                                 \
+    "--single-threaded-gc", "--no-concurrent-recompilation", "--no-memory-reducer",                \
+        "--random-seed=%d"
+
+/* The JVM: no ticks (statistics, safepoints, monitors), and no threads that compile. */
 static const struct {
     const char *name, *mark;          /* the flag by which one is known that has them */
     const char *flags[RUNTIME_FLAGS]; /* %d: the seed */
     bool reads_clock;                 /* the monotonic one, whenever it goes on: libuv's loop */
 } runtimes[] = {
-    {"node",
-     "--random-seed=",
-     {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"},
-     true},
-    {"nodejs",
-     "--random-seed=",
-     {"--single-threaded", "--no-memory-reducer", "--random-seed=%d"},
-     true},
+    {"node", "--random-seed=", {NODE_FLAGS}, true},
+    {"nodejs", "--random-seed=", {NODE_FLAGS}, true},
     {"java",
      "-XX:AsyncDeflationInterval=",
      {"-Xint", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions",

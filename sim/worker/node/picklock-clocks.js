@@ -7,7 +7,9 @@
  * returns, stay as they are. Ways to the clock that cannot be followed to the read are told as such: then there is no
  * verdict that rests on knowing all reads.
  *
- * Sources: the documentation of Node.js on perf_hooks, process, os, events, worker_threads and wasi. */
+ * And it keeps V8 from compiling WebAssembly on other threads, as the flags do all else (runtime.c).
+ *
+ * Sources: the documentation of Node.js on perf_hooks, process, os, events, worker_threads, wasi and v8. */
 
 const os = require('node:os');
 const perfHooks = require('node:perf_hooks');
@@ -87,6 +89,25 @@ function tellClass(object, name, what, applies) {
   define(globalThis, name, { configurable, enumerable, writable: true, value: object[name] });
 }
 
+/* WebAssembly is compiled by threads of V8's own, unless it is told otherwise. It is told where somebody takes it: a
+ * flag that it begins with would have it compile all modules of Node.js, too. */
+function compileAtOnce() {
+  const now = getOwnPropertyDescriptor(globalThis, 'WebAssembly');
+  if (!now || !now.configurable || !('value' in now)) return;
+  const settle = (value) => define(globalThis, 'WebAssembly', { ...now, value });
+  define(globalThis, 'WebAssembly', {
+    configurable: true,
+    enumerable: now.enumerable,
+    get() {
+      const { setFlagsFromString } = require('node:v8');
+      for (const flag of ['--wasm-num-compilation-tasks=0', '--no-wasm-async-compilation', '--no-wasm-tier-up']) setFlagsFromString(flag);
+      settle(now.value);
+      return now.value;
+    },
+    set: settle,
+  });
+}
+
 /* Of a module that is an experiment Node.js warns whoever loads it. Undefined: it is not there. */
 function quietly(load) {
   const { emitWarning } = process;
@@ -127,3 +148,5 @@ try {
   follow();
   tell(TELLS_READS);
 } catch {}
+
+compileAtOnce();
