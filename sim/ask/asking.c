@@ -4,6 +4,7 @@
 #include "ask/asking_state.h"
 #include "base/memory.h"
 #include "explore/search/schedule.h"
+#include "live/control.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,13 @@ static void on_executed(void *context, const struct wire_message *message)
         server_asker_note(&asking->server, message->bytes, message->length);
 }
 
+/* It writes nothing to a disk, and has no replica: there is nothing that it must look after often.
+ */
+static enum fail let_rest(struct session *session, int server, struct failure *failure)
+{
+    return control_do(session_control(session, server), failure, "CONFIG SET hz 10");
+}
+
 enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
                                uint64_t seed, struct failure *failure)
 {
@@ -57,7 +65,10 @@ enum fail asking_start_session(struct asking *asking, struct session **session, 
                                             .seed = seed,
                                             .stop = asking->program->stop,
                                             .events = {.executed = on_executed, .context = asking}};
-    return session_start(session, &options, failure);
+    enum fail fail = session_start(session, &options, failure);
+    for (int s = 0; s < asking->servers && !fail; s++)
+        fail = let_rest(*session, s, failure);
+    return fail;
 }
 
 static enum fail open_session(struct asking *asking, struct session **session, int clients,
