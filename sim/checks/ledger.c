@@ -76,6 +76,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
         lock->first_holder = NOBODY;
         lock->busy_index = NO_INDEX;
         lock->keys = memory_new(servers, sizeof *lock->keys);
+        lock->pasts = memory_new(servers, sizeof *lock->pasts);
         for (size_t s = 0; s < servers; s++)
             lock->keys[s].grant.index = lock->keys[s].previous.index = NO_INDEX;
     }
@@ -87,6 +88,7 @@ void ledger_close(struct ledger *ledger)
         ledger_client_close(&ledger->clients[i]);
     for (int i = 0; i < ledger->head->locks; i++) {
         free(ledger->locks[i].keys);
+        free(ledger->locks[i].pasts);
         free(ledger->locks[i].replicas.keys);
         free(ledger->locks[i].replicas.is_kept);
         free(ledger->locks[i].snapshots.keys);
@@ -113,6 +115,7 @@ void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event 
 
 void ledger_finish(struct ledger *ledger, int64_t end_us)
 {
+    ledger_settle_doubts(ledger);
     for (int i = 0; i < ledger->head->locks; i++) {
         ledger_settle(ledger, i);
         for (int s = 0; s < ledger->head->servers; s++) {

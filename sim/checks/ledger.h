@@ -26,7 +26,33 @@
 #define NO_INDEX (-1)
 #define NOBODY   (-1)
 
-enum { STRANGE_BYTES = 256 };
+enum { STRANGE_BYTES = 256, DOUBTS_MAX = 16, STANDINGS_MAX = 16 };
+
+/* How a key stands, or stood. */
+struct key_standing {
+    bool is_present;
+    bool is_sure; /* somebody in the history has written it, or deleted it; and, where it stood so,
+                     nobody else can have written and removed a key meanwhile */
+    int64_t value, expire_us;
+    int64_t until_us; /* when it stood so no more */
+};
+
+/* The last states that have ended. */
+struct key_past {
+    struct key_standing ended[STANDINGS_MAX];
+    int next;
+    int64_t since_us; /* before that, nobody knows how it stood */
+};
+
+/* An execution that changed nothing, and that nothing explains which has come by now. */
+struct doubt {
+    int lock, server;
+    int64_t time_us;
+    struct key_effect effect;
+    bool is_open; /* a key of somebody unknown may have been there, if none is made behind it */
+    bool is_typed;
+    char text[STRANGE_BYTES]; /* what is to be said of it */
+};
 
 /* How a grant ended at its server. */
 enum ending {
@@ -141,6 +167,7 @@ struct ledger_copy {
 
 struct ledger_lock {
     struct ledger_key *keys;      /* one a server */
+    struct key_past *pasts;       /* likewise */
     struct ledger_copy replicas;  /* what those that are cut off keep */
     struct ledger_copy snapshots; /* what servers have saved */
     int first_holder;             /* believers, linked through ledger_client.next; NOBODY: none */
@@ -309,7 +336,9 @@ struct ledger {
     bool is_closed; /* nobody else writes to the keys: a reply that they do not explain is none */
     char impossible[STRANGE_BYTES]; /* the first such; "": none */
     char strange[STRANGE_BYTES];    /* the first effect that nothing in the history explains; "" */
-    int64_t gains_us[SERVERS_MAX];  /* what the clock of each server gains a second */
+    struct doubt doubts[DOUBTS_MAX];
+    int doubts_count;
+    int64_t gains_us[SERVERS_MAX]; /* what the clock of each server gains a second */
     void (*take)(void *context, const struct fact *fact);
     void *context;
 };

@@ -291,6 +291,7 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
         if (is_of_one_lock && lock != event->lock)
             continue;
         ledger_settle(ledger, lock);
+        ledger_lose_sight(ledger, lock, event->server, event->from_us, event->time_us);
         if (effect == FAULT_CUTS_REPLICA)
             keep(ledger, &ledger->locks[lock].replicas, &ledger->locks[lock], event->server);
         else if (effect == FAULT_SAVES_KEYS)

@@ -266,40 +266,6 @@ static bool is_explained(const struct context *context)
            (effect->before == BEFORE_ABSENT ? may_be_gone(context) : may_be_there(context));
 }
 
-/* Of a typed command it proves a stranger, where there can be one. */
-static void note_impossible(const struct context *context, const char *but)
-{
-    struct ledger *ledger = context->ledger;
-    const struct event *event = context->event;
-    if (!ledger->is_closed || ledger->impossible[0])
-        return;
-    (void)snprintf(ledger->impossible, sizeof ledger->impossible,
-                   "%s's %s, executed at %s, was answered as where the key is %s, but %s: no "
-                   "server can have answered so to which nobody else writes",
-                   client_name(ledger, event->client), event_command_name(event),
-                   MS(event->time_us),
-                   context->effect.before == BEFORE_ABSENT ? "not there" : "there", but);
-}
-
-/* Whoever looked at the key before and behind a command saw what the history has not: somebody else
- * changed it, or what is told is not so. */
-static void note_strange(const struct context *context, const char *but)
-{
-    struct ledger *ledger = context->ledger;
-    const struct event *event = context->event;
-    if (!event->opaque) {
-        note_impossible(context, but);
-        return;
-    }
-    if (ledger->strange[0])
-        return;
-    (void)snprintf(ledger->strange, sizeof ledger->strange,
-                   "%s's %s, executed at %s, %s, but %s: somebody changed the key past this "
-                   "history, or an effect in it is not so",
-                   client_name(ledger, event->client), event->opaque->name, MS(event->time_us),
-                   did_words(context->effect.did), but);
-}
-
 /* What is refused by a value that nobody in the history wrote is a stranger's doing, but where the
  * key that somebody had there surely lives, under another one. */
 static bool is_surely_other(const struct context *context)
@@ -320,16 +286,16 @@ static void reconcile(struct context *context)
                    (effect->is_unlike && key->is_present && key->value == effect->old_value);
     if (is_gone && key->is_present) {
         if (!may_be_gone(context))
-            note_strange(context, "the key was there, and its time was not over");
+            ledger_note_strange(context, BUT_THERE);
         ledger_gone(ledger, event, event->lock, event->server, event->time_us);
     } else if (effect->before == BEFORE_PRESENT && !may_be_there(context)) {
         if (key->is_present && (!change_knows_old(effect) || key->value == effect->old_value)) {
-            note_impossible(context, "its time was over");
+            ledger_note_impossible(context, "its time was over");
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
         } else {
             if (change_is_any(effect) || !event->opaque || is_surely_other(context))
-                note_strange(context, key->is_present ? "the key had another value"
-                                                      : "no such key was there");
+                ledger_note_strange(context,
+                                    key->is_present ? BUT_ANOTHER : "no such key was there");
             if (key->is_present)
                 ledger_gone(ledger, event, event->lock, event->server, event->time_us);
             ledger_found_unknown(context);
@@ -464,10 +430,12 @@ static void entered(const struct context *context)
 void ledger_apply(struct ledger *ledger, const struct execution *execution)
 {
     struct context context = context_of(ledger, execution);
+    const struct key_standing before = ledger_key_standing(context.key);
     reconcile(&context);
     see(&context);
     entered(&context);
     changed(&context);
+    ledger_note_standing(&context, &before);
 }
 
 enum explained ledger_explains(struct ledger *ledger, const struct execution *execution)

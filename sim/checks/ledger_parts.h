@@ -1,5 +1,6 @@
 /* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
- * ledger_key.c, ledger_lease.c, ledger_wait.c, ledger_fault.c, ledger_again.c, ledger_left.c.
+ * ledger_key.c, ledger_lease.c, ledger_wait.c, ledger_doubt.c, ledger_fault.c, ledger_again.c,
+ * ledger_left.c.
  * Nobody else includes it. */
 #ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
 #define PICKLOCK_CHECKS_LEDGER_PARTS_H
@@ -128,6 +129,29 @@ void ledger_stamp_times(const struct context *context, int64_t *until_us, int64_
 /* Somebody was given the lock, or has renewed it: a sign of life, if a majority of servers keep it.
  */
 void ledger_had_again(struct context *context);
+
+/* --- ledger_doubt.c --- */
+
+#define BUT_THERE   "the key was there, and its time was not over"
+#define BUT_ANOTHER "the key had another value"
+
+/* Of a typed command it proves a stranger, where there can be one. */
+void ledger_note_impossible(const struct context *context, const char *but);
+/* Whoever looked at the key before and behind a command saw what the history has not: somebody else
+ * changed it, or what is told is not so. */
+void ledger_note_strange(const struct context *context, const char *but);
+/* How a key stands, and did before that execution. */
+struct key_standing ledger_key_standing(const struct ledger_key *key);
+void ledger_note_standing(const struct context *context, const struct key_standing *before);
+/* UNEXPLAINED_HARMLESS: it is strange, unless the key may have stood so at any time at which it may
+ * have happened, be it by what comes yet. */
+void ledger_doubt(struct ledger *ledger, const struct execution *execution);
+/* From from_us till till_us nobody knows how that key stood. */
+void ledger_lose_sight(struct ledger *ledger, int lock, int server, int64_t from_us,
+                       int64_t till_us);
+/* Nothing comes any more. */
+void ledger_settle_doubts(struct ledger *ledger);
+
 /* The key holds what the history does not know the writer of. */
 void ledger_found_unknown(struct context *context);
 

@@ -122,6 +122,8 @@ void ledger_execute(struct ledger *ledger, const struct execution *execution)
         wait_for_more(ledger, lock, execution);
     if (explained == UNEXPLAINED_LOSS)
         lose(ledger, event);
+    if (explained == UNEXPLAINED_HARMLESS)
+        ledger_doubt(ledger, execution);
     if (explained == UNEXPLAINED_LOSS || explained == UNEXPLAINED_HARMLESS)
         ledger_look(ledger, execution);
     if (explained != EXPLAINED)

@@ -1,0 +1,197 @@
+/* ledger_doubt.c - see ledger.h: what the history tells of a key, and does not explain.
+ *
+ * Of a real-time history an execution is known but for the while in which it happened. One that
+ * changed nothing is explained by whatever key may have stood there meanwhile: one that has ended
+ * since, and one whose writing is told later, but had begun. If none is what it found, that is
+ * told in the end. Where no key was there, one of somebody unknown may have been, unless the next
+ * one was made where none was. */
+#include "checks/finding.h"
+#include "checks/ledger_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_impossible(char text[STRANGE_BYTES], const struct context *context,
+                             const char *but)
+{
+    const struct event *event = context->event;
+    (void)snprintf(text, STRANGE_BYTES,
+                   "%s's %s, executed at %s, was answered as where the key is %s, but %s: no "
+                   "server can have answered so to which nobody else writes",
+                   client_name(context->ledger, event->client), event_command_name(event),
+                   MS(event->time_us),
+                   context->effect.before == BEFORE_ABSENT ? "not there" : "there", but);
+}
+
+static void print_strange(char text[STRANGE_BYTES], const struct context *context, const char *but)
+{
+    const struct event *event = context->event;
+    (void)snprintf(text, STRANGE_BYTES,
+                   "%s's %s, executed at %s, %s, but %s: somebody changed the key past this "
+                   "history, or an effect in it is not so",
+                   client_name(context->ledger, event->client), event->opaque->name,
+                   MS(event->time_us), did_words(context->effect.did), but);
+}
+
+void ledger_note_impossible(const struct context *context, const char *but)
+{
+    struct ledger *ledger = context->ledger;
+    if (ledger->is_closed && !ledger->impossible[0])
+        print_impossible(ledger->impossible, context, but);
+}
+
+void ledger_note_strange(const struct context *context, const char *but)
+{
+    struct ledger *ledger = context->ledger;
+    if (!context->event->opaque)
+        ledger_note_impossible(context, but);
+    else if (!ledger->strange[0])
+        print_strange(ledger->strange, context, but);
+}
+
+/* --- how keys stood --- */
+
+struct key_standing ledger_key_standing(const struct ledger_key *key)
+{
+    const struct grant *grant = &key->grant;
+    const bool is_known =
+        grant->index != NO_INDEX && grant->client != NOBODY && !grant->is_restored;
+    return (struct key_standing){.is_present = key->is_present,
+                                 .is_sure = is_known &&
+                                            (key->is_present || grant->ending == ENDING_DELETED),
+                                 .value = key->value,
+                                 .expire_us = key->expire_us};
+}
+
+enum standing_view { VIEW_EXPLAINS, VIEW_GAP, VIEW_CONTRADICTS };
+
+/* What is found where the key stands so, at that time at the latest. */
+static enum standing_view view_of(const struct ledger *ledger, const struct key_standing *state,
+                                  const struct key_effect *effect, int64_t time_us)
+{
+    const bool may_end =
+        state->expire_us != NEVER_US && time_us >= state->expire_us - ledger->error_us;
+    if (!state->is_sure || (state->is_present && may_end))
+        return VIEW_EXPLAINS;
+    if (effect->is_unlike)
+        return state->is_present && state->value == effect->old_value ? VIEW_CONTRADICTS
+                                                                      : VIEW_EXPLAINS;
+    if (effect->before == BEFORE_ABSENT)
+        return state->is_present ? VIEW_CONTRADICTS : VIEW_EXPLAINS;
+    if (!state->is_present)
+        return VIEW_GAP;
+    return !change_knows_old(effect) || state->value == effect->old_value ? VIEW_EXPLAINS
+                                                                          : VIEW_CONTRADICTS;
+}
+
+static bool was_explained(const struct ledger *ledger, const struct key_past *past,
+                          const struct event *event, const struct key_effect *effect)
+{
+    if (event->from_us < past->since_us)
+        return true;
+    for (int i = 0; i < STANDINGS_MAX; i++) {
+        const struct key_standing *state = &past->ended[i];
+        if (state->until_us >= event->from_us &&
+            view_of(ledger, state, effect, event->time_us) == VIEW_EXPLAINS)
+            return true;
+    }
+    return false;
+}
+
+static void push(struct key_past *past, const struct key_standing *state, int64_t until_us)
+{
+    struct key_standing *place = &past->ended[past->next];
+    past->next = (past->next + 1) % STANDINGS_MAX;
+    if (past->since_us <= place->until_us)
+        past->since_us = place->until_us + 1;
+    *place = *state;
+    place->until_us = until_us;
+}
+
+/* --- doubts --- */
+
+/* Is it in doubt still, the key standing so since that event? */
+static bool stays(const struct context *context, struct doubt *doubt,
+                  const struct key_standing *now)
+{
+    const struct event *event = context->event;
+    if (doubt->lock != event->lock || doubt->server != event->server)
+        return true;
+    if (doubt->is_open && context->effect.before != BEFORE_ABSENT)
+        return false;
+    doubt->is_open = false;
+    if (event->from_us > doubt->time_us)
+        return true;
+    const enum standing_view view = view_of(context->ledger, now, &doubt->effect, doubt->time_us);
+    doubt->is_open = view == VIEW_GAP;
+    return view != VIEW_EXPLAINS;
+}
+
+void ledger_note_standing(const struct context *context, const struct key_standing *before)
+{
+    struct ledger *ledger = context->ledger;
+    const struct event *event = context->event;
+    const struct key_effect *effect = &context->effect;
+    struct key_standing was = *before;
+    const struct key_standing now = ledger_key_standing(context->key);
+    const bool is_in_any_order = (effect->did == DID_OVERWRITTEN && !context_renews(context)) ||
+                                 (effect->did == DID_DELETED && !change_knows_old(effect));
+    if (is_in_any_order || effect->did == DID_SHORTENED)
+        ledger_lose_sight(ledger, event->lock, event->server, event->from_us, event->time_us);
+    if (was.is_present == now.is_present && was.value == now.value)
+        return;
+    was.is_sure = was.is_sure && (was.is_present || effect->before == BEFORE_ABSENT);
+    push(&context->lock->pasts[event->server], &was, event->time_us);
+    int left = 0;
+    for (int i = 0; i < ledger->doubts_count; i++)
+        if (stays(context, &ledger->doubts[i], &now))
+            ledger->doubts[left++] = ledger->doubts[i];
+    ledger->doubts_count = left;
+}
+
+void ledger_doubt(struct ledger *ledger, const struct execution *execution)
+{
+    const struct event *event = execution->event;
+    const struct context context = {.ledger = ledger, .event = event, .effect = execution->effect};
+    const struct ledger_lock *lock = &ledger->locks[event->lock];
+    const struct key_standing now = ledger_key_standing(&lock->keys[event->server]);
+    const enum standing_view view = view_of(ledger, &now, &execution->effect, event->time_us);
+    if (ledger->doubts_count == DOUBTS_MAX || (!event->opaque && !ledger->is_closed) ||
+        view == VIEW_EXPLAINS ||
+        was_explained(ledger, &lock->pasts[event->server], event, &execution->effect))
+        return;
+    struct doubt *doubt = &ledger->doubts[ledger->doubts_count++];
+    *doubt = (struct doubt){.lock = event->lock,
+                            .server = event->server,
+                            .time_us = event->time_us,
+                            .effect = execution->effect,
+                            .is_open = view == VIEW_GAP,
+                            .is_typed = !event->opaque};
+    (doubt->is_typed ? print_impossible : print_strange)(
+        doubt->text, &context, change_knows_old(&execution->effect) ? BUT_ANOTHER : BUT_THERE);
+}
+
+void ledger_lose_sight(struct ledger *ledger, int lock, int server, int64_t from_us,
+                       int64_t till_us)
+{
+    struct key_past *past = &ledger->locks[lock].pasts[server];
+    int left = 0;
+    if (past->since_us <= till_us)
+        past->since_us = till_us + 1;
+    for (int i = 0; i < ledger->doubts_count; i++) {
+        const struct doubt *doubt = &ledger->doubts[i];
+        if (doubt->lock != lock || doubt->server != server || doubt->time_us < from_us)
+            ledger->doubts[left++] = *doubt;
+    }
+    ledger->doubts_count = left;
+}
+
+void ledger_settle_doubts(struct ledger *ledger)
+{
+    for (int i = 0; i < ledger->doubts_count; i++) {
+        char *told = ledger->doubts[i].is_typed ? ledger->impossible : ledger->strange;
+        if (!ledger->doubts[i].is_open && !told[0])
+            (void)snprintf(told, STRANGE_BYTES, "%s", ledger->doubts[i].text);
+    }
+    ledger->doubts_count = 0;
+}
