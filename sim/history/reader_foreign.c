@@ -250,6 +250,7 @@ static enum fail check_before(struct history_reader *reader, struct key_effect *
     bool must_be_present =
         says & SAYS_OLD || effect->did == DID_DELETED || did_is_expiry(effect->did);
     if ((must_be_absent && effect->before == BEFORE_PRESENT) ||
+        (effect->did == DID_OVERWRITTEN && effect->before == BEFORE_ABSENT) ||
         (must_be_present && effect->before != BEFORE_PRESENT))
         return reader_refuses(reader, failure, "an effect '%s'%s of a key that was %s before",
                               did_name(effect->did), says & SAYS_OLD ? " with 'old'" : "",

@@ -26,6 +26,8 @@ static void bad_effects_are_refused_with_column_and_advice(void **state)
         {DID("\"did\":\"deleted\",\"new\":1"), NULL, "an effect 'deleted' has no 'new'"},
         {DID("\"did\":\"lengthened\""), NULL, "an effect 'lengthened' wants 'ttl'"},
         {DID("\"did\":\"deleted\",\"before\":\"absent\""), NULL, "that was absent before"},
+        {DID("\"did\":\"overwritten\",\"before\":\"absent\",\"new\":\"a1\""), NULL,
+         "that was absent before"},
         {DID("\"did\":\"created\",\"new\":1,\"old\":2"), NULL, "that was present before"},
         {DID("\"did\":\"refused\",\"old\":1,\"unlike\":2"), NULL, "not both"},
         {DID("\"did\":\"read\",\"old\":\"a\\u0001\""), "\"old\"", "'old' is no value"},
