@@ -229,6 +229,8 @@ static void heard(struct ledger *ledger, const struct event *event)
     assert(event->server >= 0);
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
+    if (event->attempt > client->last_attempt)
+        note_missing(ledger, event, "reply");
     client->has_heard = ledger->has_hears = true;
     ledger_quote(&client->asked, event);
     client->heard = event->reply;

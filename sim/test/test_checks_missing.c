@@ -1,6 +1,7 @@
 /* test_checks_missing.c - what was returned, or executed, and has no call of its attempt in the
  * history: a part is missing, and all is unknown, be it told or inferred from the wire. So it is
- * where a foreign command is refused by a value that is not the living key's. */
+ * where a reply was heard to what no server executed, and where a foreign command is refused by a
+ * value that is not the living key's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -82,6 +83,29 @@ static void a_return_without_a_call_is_missing_a_part(void **state)
         }
 }
 
+/* A hears that its release was done, be that executed or not; or C a reply in an attempt that it
+ * has not begun. */
+static void a_reply_to_what_no_server_executed_is_missing_a_part(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct story *story = whole(true);
+        tells(story, true, (struct told_part){EVENT_CALL, A, 1, OP_RELEASE, RESULT_NONE});
+        if (i != 1)
+            runs(story, A, OP_RELEASE, deleted(A));
+        happens(story, (struct event){.kind = EVENT_HEAR,
+                                      .client = i == 2 ? C : A,
+                                      .attempt = i == 2 ? 7 : 1,
+                                      .op = OP_RELEASE,
+                                      .reply = INTEGER(1),
+                                      .opaque = &script});
+        tells(story, true, (struct told_part){EVENT_RETURN, A, 1, OP_RELEASE, RESULT_RELEASED});
+        ends(story);
+        assert_exclusion(story, i == 0 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
 static void a_release_is_called_and_returns_in_one_attempt(void **state)
 {
     static const int attempts[][2] = {{1, 1}, {1, 9}, {9, 1}};
@@ -159,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_return_without_a_call_is_missing_a_part),
+        cmocka_unit_test(a_reply_to_what_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_release_is_called_and_returns_in_one_attempt),
         cmocka_unit_test(what_is_inferred_may_be_answered_behind_the_next_call),
         cmocka_unit_test(an_acquire_is_executed_at_the_lock_of_its_call),
