@@ -108,6 +108,32 @@ static void push(struct key_past *past, const struct key_standing *state, int64_
     place->until_us = until_us;
 }
 
+struct key_expiry ledger_key_expiry(const struct ledger_key *key)
+{
+    return (struct key_expiry){.is_sure = key->is_present && key->expire_us != NEVER_US &&
+                                          !key->is_clock_shifted && !key->is_set_back,
+                               .expire_us = key->expire_us,
+                               .latest_us = key->latest_us,
+                               .set_us = key->stepped_us};
+}
+
+/* Two clocks may differ by one part in DRIFT of what is left. */
+void ledger_check_length(const struct context *context, const struct key_expiry *before)
+{
+    enum { DRIFT = 1000 };
+    const struct event *event = context->event;
+    const struct ledger_key *key = context->key;
+    const bool is_in_order = before->set_us < event->from_us || event->from_us == event->time_us;
+    if (!before->is_sure || key->expire_us == NEVER_US || key->is_clock_shifted || !is_in_order)
+        return;
+    const int64_t left_us = before->latest_us - event->from_us;
+    const int64_t slack_us = context->ledger->error_us + (left_us > 0 ? left_us / DRIFT : 0);
+    if (context->effect.did == DID_LENGTHENED && key->latest_us + slack_us < before->expire_us)
+        ledger_note_strange(context, "it ends sooner than before");
+    if (context->effect.did == DID_SHORTENED && key->expire_us - slack_us > before->latest_us)
+        ledger_note_strange(context, "it ends later than before");
+}
+
 /* --- doubts --- */
 
 /* Is it in doubt still, the key standing so since that event? */

@@ -74,7 +74,9 @@ static void extended(struct context *context)
     struct ledger *ledger = context->ledger;
     const struct event *event = context->event;
     struct grant *grant = &context->key->grant;
+    const struct key_expiry before = ledger_key_expiry(context->key);
     ledger_set_expiry(context);
+    ledger_check_length(context, &before);
     if (context->effect.has_new)
         context->key->value = context->effect.new_value;
     struct ledger_client *client = &ledger->clients[event->client];

@@ -149,6 +149,14 @@ void ledger_doubt(struct ledger *ledger, const struct execution *execution);
 /* From from_us till till_us nobody knows how that key stood. */
 void ledger_lose_sight(struct ledger *ledger, int lock, int server, int64_t from_us,
                        int64_t till_us);
+/* When a key ends, and did before that execution, which says that it was lengthened, or shortened.
+ */
+struct key_expiry {
+    bool is_sure;
+    int64_t expire_us, latest_us, set_us;
+};
+struct key_expiry ledger_key_expiry(const struct ledger_key *key);
+void ledger_check_length(const struct context *context, const struct key_expiry *before);
 /* Nothing comes any more. */
 void ledger_settle_doubts(struct ledger *ledger);
 

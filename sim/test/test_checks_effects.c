@@ -65,7 +65,7 @@ static void who_changes_anothers_expiry(void **state)
     for (int i = 0; i < 4; i++)
         for (int who = A; who <= B; who++) {
             struct story *story = foreign(ALL_PROMISES, 1);
-            struct key_effect effect = expiry(dids[i], 100);
+            struct key_effect effect = expiry(dids[i], dids[i] == DID_SHORTENED ? 100 : 400);
             effect.has_ttl = dids[i] != DID_UNEXPIRED;
             takes(story, A);
             calls(story, B, OP_ACQUIRE);

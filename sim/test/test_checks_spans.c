@@ -1,6 +1,8 @@
 /* test_checks_spans.c - executions that are known but for a while in which each happened: one that
  * changed nothing, and tells of another value than the key had all that time, makes all unknown;
- * one that some order explains is silent. */
+ * one that some order explains is silent. So it is with an expiry that was lengthened, or
+ * shortened.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -144,6 +146,38 @@ static void what_is_found_where_no_key_was_is_silent_unless_the_next_is_made_the
     }
 }
 
+/* A's lock ends at 300 ms; what is told of it is of 20 ms. */
+static void what_was_lengthened_ends_later_and_what_was_shortened_sooner(void **state)
+{
+    static const struct {
+        enum did did;
+        int ttl_ms;
+        bool is_whole;
+    } cases[] = {{DID_LENGTHENED, 400, true},  {DID_LENGTHENED, 281, true},
+                 {DID_LENGTHENED, 200, false}, {DID_SHORTENED, 200, true},
+                 {DID_SHORTENED, 279, true},   {DID_SHORTENED, 400, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int is_exact = 0; is_exact < 2; is_exact++) {
+            struct story *story = asked();
+            const struct key_effect effect = expiry(cases[i].did, cases[i].ttl_ms);
+            runs_since(story, A, OP_EXTEND, effect, is_exact ? story->now_us : 18000);
+            assert_ends(story, cases[i].is_whole);
+        }
+}
+
+/* Twice at once, in whichever order. */
+static void what_is_lengthened_twice_at_once_is_silent(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct story *story = asked();
+        runs_since(story, A, OP_EXTEND, expiry(DID_LENGTHENED, i ? 900 : 500), 10000);
+        runs_since(story, A, OP_EXTEND, expiry(DID_LENGTHENED, i ? 500 : 900), 10000);
+        assert_ends(story, true);
+    }
+}
+
 /* --- random ones --- */
 
 enum { CLIENTS = 4, TICKS = 60, STORIES = 200, TICK_US = 500, NEVER_WRITTEN = 7 };
@@ -267,6 +301,8 @@ int main(void)
         cmocka_unit_test(a_value_that_some_order_explains_is_silent),
         cmocka_unit_test(a_value_that_is_renewed_meanwhile_is_silent),
         cmocka_unit_test(what_is_found_where_no_key_was_is_silent_unless_the_next_is_made_there),
+        cmocka_unit_test(what_was_lengthened_ends_later_and_what_was_shortened_sooner),
+        cmocka_unit_test(what_is_lengthened_twice_at_once_is_silent),
         cmocka_unit_test(random_ones_are_told_where_nobody_wrote_the_value_and_else_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
