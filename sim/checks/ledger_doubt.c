@@ -78,8 +78,9 @@ static enum standing_view view_of(const struct ledger *ledger, const struct key_
                                                                       : VIEW_EXPLAINS;
     if (effect->before == BEFORE_ABSENT)
         return state->is_present ? VIEW_CONTRADICTS : VIEW_EXPLAINS;
-    if (!state->is_present)
-        return VIEW_GAP;
+    if (!state->is_present) /* what was deleted comes not back */
+        return change_knows_old(effect) && state->value == effect->old_value ? VIEW_CONTRADICTS
+                                                                             : VIEW_GAP;
     return !change_knows_old(effect) || state->value == effect->old_value ? VIEW_EXPLAINS
                                                                           : VIEW_CONTRADICTS;
 }

@@ -277,6 +277,14 @@ static bool is_surely_other(const struct context *context)
            !may_be_gone(context);
 }
 
+/* So is it where what stood there last, and was deleted, is there again. */
+static bool is_back(const struct context *context)
+{
+    const struct key_standing last = ledger_key_standing(context->key);
+    return !last.is_present && last.is_sure && change_knows_old(&context->effect) &&
+           context->effect.old_value == last.value;
+}
+
 /* Makes the record agree with the reply, which is what the server knew. */
 static void reconcile(struct context *context)
 {
@@ -295,7 +303,8 @@ static void reconcile(struct context *context)
             ledger_note_impossible(context, "its time was over");
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
         } else {
-            if (change_is_any(effect) || !event->opaque || is_surely_other(context))
+            if (change_is_any(effect) || !event->opaque || is_surely_other(context) ||
+                is_back(context))
                 ledger_note_strange(context,
                                     key->is_present ? BUT_ANOTHER : "no such key was there");
             if (key->is_present)

@@ -179,6 +179,22 @@ static void who_is_refused_by_nobodys_token_shows_a_stranger(void **state)
         }
 }
 
+/* A has given the lock back, and B is refused by A's token, or by that of somebody unknown. */
+static void what_was_deleted_does_not_come_back(void **state)
+{
+    (void)state;
+    for (int owner = A; owner <= C; owner += C - A) {
+        struct story *story = whole(true);
+        gives_back_by(story, true, 1, 1);
+        tells(story, true, (struct told_part){EVENT_CALL, B, 2, OP_ACQUIRE, RESULT_NONE});
+        runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, owner));
+        tells(story, true, (struct told_part){EVENT_RETURN, B, 2, OP_ACQUIRE, RESULT_REFUSED});
+        ends(story);
+        assert_exclusion(story, owner == C ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +204,7 @@ int main(void)
         cmocka_unit_test(what_is_inferred_may_be_answered_behind_the_next_call),
         cmocka_unit_test(an_acquire_is_executed_at_the_lock_of_its_call),
         cmocka_unit_test(who_is_refused_by_nobodys_token_shows_a_stranger),
+        cmocka_unit_test(what_was_deleted_does_not_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
