@@ -126,7 +126,7 @@ def test_two_faults_where_one_is_not_enough_of_a_worker(tmp_path):
 def test_every_two_faults_of_a_worker(tmp_path):
     """redis-py's lock releases only its own, never stands still for ever, and always expires, whatever two faults strike."""
     ran, broken, rows = frontier(tmp_path)
-    assert ran.status == 1 and len(rows) == 1 + 18 + 18 * 19 // 2, ran
+    assert ran.status == 1 and len(rows) == 1 + 22 + 22 * 23 // 2, ran
     assert not {"release-own", "always-expires", "progress", "extend-own", "no-crash"} & set(broken), ran
     assert all(one["verdict"] != "unknown" for row in rows for one in row["properties"]), ran
     causes = {one["cause"] for row in rows for one in row["properties"] if one["verdict"] == "violated"}
