@@ -114,6 +114,40 @@ static void a_key_is_gone_early_where_no_clock_explains_it(void **state)
     assert_false(key_is_gone_early(&key, key.ends_us));
 }
 
+static int longest_bucket(const struct keys *keys)
+{
+    int longest = 0;
+    for (int i = 0; i < KEY_BUCKETS; i++) {
+        int length = 0;
+        for (int at = keys->buckets[i]; at; at = keys->rows[at - 1].next)
+            length++;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* Numbers behind a common beginning, of any length, with leading zeros or without. */
+static void keys_that_differ_in_few_letters_share_no_bucket(void **state)
+{
+    static const char *const forms[] = {"lock:%d",        "lock:%03d",         "lock:%012d",
+                                        "lock:%d:orders", "lock:order-%d:row", "lock:%016d"};
+    (void)state;
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        struct keys *keys = calloc(1, sizeof *keys);
+        char name[40];
+        assert_non_null(keys);
+        keys_set_patterns(keys, "lock:*", NULL);
+        for (int i = 0; i < 200; i++) {
+            (void)snprintf(name, sizeof name, forms[f], i);
+            const int row = keys_row(keys, 0, name, strlen(name));
+            assert_int_equal(keys_find(keys, 0, name, strlen(name)), row);
+            assert_int_equal(keys_find(keys, 1, name, strlen(name)), NO_KEY);
+        }
+        assert_true(longest_bucket(keys) <= 4);
+        free(keys);
+    }
+}
+
 /* --- a story --- */
 
 static const struct event told = {.kind = EVENT_CALL, .op = OP_ACQUIRE, .server = -1};
@@ -218,6 +252,7 @@ int main(void)
         cmocka_unit_test(patterns_are_looked_for_by_what_every_match_has),
         cmocka_unit_test(a_key_has_one_row_while_others_lose_theirs),
         cmocka_unit_test(a_key_is_gone_early_where_no_clock_explains_it),
+        cmocka_unit_test(keys_that_differ_in_few_letters_share_no_bucket),
         cmocka_unit_test(events_wait_in_their_order_for_an_answer),
         cmocka_unit_test(a_head_that_has_no_room_is_no_history),
     };

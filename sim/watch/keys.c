@@ -81,9 +81,9 @@ static bool is_row(const struct watched_key *key, int database, const char *name
            memcmp(key->name, name, length) == 0;
 }
 
-/* Eight bytes at a time, the last eight whatever was read of them; the upper bits are the good
- * ones. */
-static uint32_t hash_of(const char *name, size_t length)
+/* Eight bytes at a time, the last eight whatever was read of them. Of the product the upper bits
+ * are taken: names that differ in their last letters alone differ there, and nowhere below. */
+static unsigned bucket_of(const char *name, size_t length)
 {
     uint64_t hash = length, part = 0;
     if (length < sizeof part) {
@@ -97,14 +97,14 @@ static uint32_t hash_of(const char *name, size_t length)
         }
         memcpy(&part, name + length - sizeof part, sizeof part);
     }
-    return (uint32_t)((hash ^ part) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    return (unsigned)((hash ^ part) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KEY_BUCKET_BITS));
 }
 
 /* Nobody finds it by its name any more. */
 static void leave_bucket(struct keys *keys, int row)
 {
     struct watched_key *key = &keys->rows[row];
-    int16_t *bucket = &keys->buckets[hash_of(key->name, (size_t)key->name_length) % KEY_BUCKETS];
+    int16_t *bucket = &keys->buckets[bucket_of(key->name, (size_t)key->name_length)];
     if (*bucket == row + 1) {
         *bucket = (int16_t)key->next;
         return;
@@ -158,14 +158,28 @@ void keys_hide_words(const struct keys *keys, const struct request_words *words,
     opaque->digest = hidden.digest;
 }
 
+static int row_in(const struct keys *keys, int16_t bucket, int database, const char *name,
+                  size_t length)
+{
+    for (int at = bucket; at; at = keys->rows[at - 1].next)
+        if (is_row(&keys->rows[at - 1], database, name, length))
+            return at - 1;
+    return NO_KEY;
+}
+
+int keys_find(const struct keys *keys, int database, const char *name, size_t length)
+{
+    return row_in(keys, keys->buckets[bucket_of(name, length)], database, name, length);
+}
+
 int keys_row(struct keys *keys, int database, const char *name, size_t length)
 {
     if (length >= WATCHED_KEY_MAX)
         return NO_KEY;
-    int16_t *bucket = &keys->buckets[hash_of(name, length) % KEY_BUCKETS];
-    for (int at = *bucket; at; at = keys->rows[at - 1].next)
-        if (is_row(&keys->rows[at - 1], database, name, length))
-            return at - 1;
+    int16_t *bucket = &keys->buckets[bucket_of(name, length)];
+    const int found = row_in(keys, *bucket, database, name, length);
+    if (found != NO_KEY)
+        return found;
     const int row = memchr(name, '\0', length) ? NO_KEY : free_row(keys);
     if (row == NO_KEY)
         return NO_KEY;

@@ -13,7 +13,8 @@
 
 enum {
     WATCHED_KEY_MAX = 256,
-    KEY_BUCKETS = 1024,
+    KEY_BUCKET_BITS = 10,
+    KEY_BUCKETS = 1 << KEY_BUCKET_BITS,
     HIDDEN_WORDS_MAX = 24, /* more is cut in a text anyway */
     NO_KEY = -1,
     REFUSALS_TOLD = 16, /* by one and the same lock, in the history: one changes nothing */
@@ -46,10 +47,10 @@ struct watched_key {
     int refusals_told, refused_count;
     int64_t granted;                /* which grant it is, counted, while is_lock */
     int64_t ends_us;                /* when its lease ends, while is_lock; INT64_MAX: never ... */
+    int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
     char name[WATCHED_KEY_MAX];     /* its bytes; may hold blanks, never a 0 */
     int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
     int64_t left_known;             /* in which state of knowledge */
-    int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
     bool has_left_fence;
     int64_t left_fence; /* as it was seen last */
     int64_t highest_fence;
@@ -114,6 +115,8 @@ bool keys_is_fence(const struct keys *keys, const char *word, size_t length);
 /* The row of that key, a new one where it has none. NO_KEY: there is no room, or the name is too
  * long. */
 int keys_row(struct keys *keys, int database, const char *name, size_t length);
+/* The row that it has. NO_KEY: none. */
+int keys_find(const struct keys *keys, int database, const char *name, size_t length);
 
 /* FAIL_UNAVAILABLE: what the server said. */
 enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct failure *failure);
