@@ -245,10 +245,25 @@ static void settle(struct flow *flow, struct frame_scan *scan)
     }
 }
 
+/* So many bytes from the frame in hand on are whole frames that pass. False: none. */
+static bool go_on(struct flow *flow, struct frame_scan *scan, size_t length)
+{
+    if (!length)
+        return false;
+    flow->is_whole = false;
+    flow->settled += length;
+    scan->at = scan->begin += length;
+    return true;
+}
+
 /* Feeds the framer; decides when there is enough to decide on. */
 static void look(struct flow *flow, struct frame_scan *scan)
 {
     enum resp_status status;
+    const char *frame = scan->bytes + scan->begin;
+    const size_t there = scan->length - scan->begin;
+    if (scan->at == scan->begin && go_on(flow, scan, requests_repeat(flow, frame, there)))
+        return;
     scan->at += resp_feed(&flow->framer, scan->bytes + scan->at, scan->length - scan->at, &status);
     if (status == RESP_BAD) {
         if (flow->frame == FRAME_DROP)
@@ -264,15 +279,12 @@ static void look(struct flow *flow, struct frame_scan *scan)
     if (flow->frame != FRAME_OPEN ||
         (!flow->is_whole && flow->framer.seen < flow->link->proxy->looked_at))
         return;
-    const char *frame = scan->bytes + scan->begin;
     size_t length = scan->at - scan->begin;
-    if (flow->is_whole && (flow->is_to_server ? request_passes_unseen(flow, frame, length)
-                                              : reply_passes_unseen(flow, frame, length))) {
-        flow->is_whole = false;
-        flow->settled += length;
-        scan->begin = scan->at;
+    if (flow->is_whole &&
+        go_on(flow, scan,
+              flow->is_to_server ? request_passes_unseen(flow, frame, length)
+                                 : replies_pass_unseen(flow, frame, length, there)))
         return;
-    }
     flow->frame = flow->is_to_server ? request_decide(flow, frame, length)
                                      : reply_decide(flow, frame, length);
 }
@@ -308,9 +320,8 @@ static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
 /* Its source went where nothing of ours cut it: in the middle of a frame? */
 static void tell_if_broken_off(struct flow *flow)
 {
-    struct proxy_link *link = flow->link;
     if (!flow->is_raw && !flow->framer.is_done)
-        proxy_notice(link->proxy, NOTICE_UNFINISHED, link->owner,
+        proxy_notice(flow->link->proxy, NOTICE_UNFINISHED, flow->link->owner,
                      "the %s went in the middle of a %s, of which %llu bytes had come",
                      flow->is_to_server ? "client" : "server",
                      flow->is_to_server ? "request" : "reply",
@@ -342,10 +353,9 @@ static void finish(struct flow *flow)
 
 static void flow_take(struct flow *flow, const char *bytes, size_t length)
 {
-    struct proxy_link *link = flow->link;
-    if (link->proxy->takes_any && flow->is_to_server && !flow->has_begun && bytes[0] != '*') {
+    if (flow->link->proxy->takes_any && flow->is_to_server && !flow->has_begun && *bytes != '*') {
         flow_turn_raw(flow, NULL);
-        flow_turn_raw(&link->to_client, NULL);
+        flow_turn_raw(&flow->link->to_client, NULL);
     }
     flow->has_begun = true;
     if (!block_length(&flow->held)) {
@@ -433,9 +443,8 @@ static void take(struct flow *flow, const char *bytes, ssize_t length)
 static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
 {
     struct flow *flow = stream->data;
-    const struct proxy *proxy = flow->link->proxy;
     if (length == UV_ENOBUFS)
-        take(flow, proxy->read_buffer, proxy->received);
+        take(flow, flow->link->proxy->read_buffer, flow->link->proxy->received);
     else
         take(flow, buffer->base, length);
 }

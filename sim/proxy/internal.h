@@ -130,6 +130,7 @@ struct proxy_link {
     struct pairing pairing;
     struct pending_request *first, *last; /* wait for replies, in order */
     bool is_over, is_told, is_silent;
+    bool may_repeat; /* a request has passed unseen, and its owner is told the reply */
     enum leave client_leaves, server_leaves;
 };
 
@@ -232,9 +233,12 @@ void flow_source_ended(struct flow *flow, enum flow_ending ending);
 void flow_free(struct flow *flow);
 
 /* request.c */
-/* A whole request that nobody looks at: it is remembered, and goes on. False: it must be decided.
- */
-bool request_passes_unseen(struct flow *flow, const char *bytes, size_t length);
+/* How many of these bytes, behind a frame, are whole requests that go on as others have gone
+ * unseen. 0: of replies, too. */
+size_t requests_repeat(struct flow *flow, const char *bytes, size_t length);
+/* A whole request that nobody looks at: it is remembered, and goes on. Returns length; 0: it must
+ * be decided. */
+size_t request_passes_unseen(struct flow *flow, const char *bytes, size_t length);
 enum frame request_decide(struct flow *flow, const char *bytes, size_t length);
 int request_ended(struct flow *flow); /* returns how many copies of the frame go on behind it */
 /* The first that waits has all its replies: frees it. */
@@ -245,9 +249,10 @@ void requests_free_all(struct proxy_link *link);
 void requests_free_spare(struct proxy *proxy);
 
 /* reply.c */
-/* The whole reply of a request that passed unseen, and others of them wait behind it: it goes on.
- * False: it must be decided. */
-bool reply_passes_unseen(struct flow *flow, const char *bytes, size_t length);
+/* The whole reply of a request that passed unseen, and others of them wait behind it: it goes on,
+ * and so do those of the same bytes behind it (there: as many as are at hand). Returns how many
+ * bytes; 0: it must be decided. */
+size_t replies_pass_unseen(struct flow *flow, const char *bytes, size_t length, size_t there);
 enum frame reply_decide(struct flow *flow, const char *bytes, size_t length);
 void reply_dropped(
     struct flow *flow); /* the reply in hand goes nowhere: what goes instead of it? */

@@ -203,8 +203,7 @@ static bool is_unknown(const char *bytes, const struct resp_span *name)
 
 bool pairing_is_plain(const struct pairing *pairing, const struct resp *resp, const char *bytes)
 {
-    if (resp->type != '*' || !resp->spans_count || pairing->in_transaction || pairing->is_off ||
-        pairing->skips_next)
+    if (resp->type != '*' || !resp->spans_count || !pairing_is_simple(pairing))
         return false;
     if (is_unknown(bytes, &resp->spans[0]))
         return true;

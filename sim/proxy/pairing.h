@@ -59,6 +59,11 @@ void pairing_init(struct pairing *pairing);
 bool pairing_read(const struct resp *resp, const char *bytes, size_t length,
                   struct pairing_request *request);
 
+/* Has each request that goes on now a reply of its own, but for those of kinds.def? */
+static inline bool pairing_is_simple(const struct pairing *pairing)
+{
+    return !pairing->in_transaction && !pairing->is_off && !pairing->skips_next;
+}
 /* Is it a whole request, an array, with one reply and no effect on others' replies? Few
  * instructions for most that are. */
 bool pairing_is_plain(const struct pairing *pairing, const struct resp *resp, const char *bytes);

@@ -66,6 +66,13 @@ enum proxy_decision { PROXY_PASS, PROXY_HOLD, PROXY_DROP };
 /* One direction of a link. */
 enum proxy_stream { PROXY_TO_SERVER, PROXY_TO_CLIENT };
 
+/* Requests that pass unseen, one behind the other: their bytes all together, and their owner. */
+struct proxy_repeated {
+    int64_t count; /* 0: none */
+    size_t length;
+    void *owner;
+};
+
 /* Every hook may be NULL: pass. Hooks may call any proxy_* function on that link. */
 struct proxy_hooks {
     /* A client connected; peer_port tells who (0 on a unix socket). The owner may set *link_owner.
@@ -76,15 +83,25 @@ struct proxy_hooks {
     void (*dialled)(void *context, void *link_owner, int own_port);
     /* A whole request has come, or as much of it as will be looked at. */
     enum proxy_decision (*request)(void *context, void *link_owner, struct proxy_request *request);
+    /* How many whole requests at the beginning of these bytes (borrowed; from: their place in the
+     * stream) are as one that passed unseen, with an owner, and may pass so as well? They are shown
+     * to nobody. */
+    struct proxy_repeated (*repeats)(void *context, void *link_owner, const char *bytes,
+                                     size_t length, uint64_t from);
     /* May this one (whole, outside MULTI, with one reply) pass without request() and reply()? Asked
      * in front of request(). NULL: none may, unless there is no request() either. Where it says so
-     * and sets the request's owner, reply() is told the reply, which must pass: of that request
-     * nothing but its owner is known then. Such replies come in the order of their requests. */
+     * and sets the request's owner, reply() or replies() is told it, and it must pass: of that
+     * request nothing but its owner is known then. Such replies come in the order of their
+     * requests. */
     bool (*passes_unseen)(void *context, void *link_owner, struct proxy_request *request);
     /* Its whole reply has come; bytes are borrowed (the first capped part of a large one). Once a
      * reply: SUBSCRIBE a b has two. */
     enum proxy_decision (*reply)(void *context, void *link_owner, struct proxy_request *request,
                                  const char *bytes, size_t length);
+    /* So many replies of the same bytes, of requests that passed unseen, at once. Whoever sets
+     * owners of these has it, and reply(): either is told. */
+    void (*replies)(void *context, void *link_owner, struct proxy_request *request,
+                    const char *bytes, size_t length, int64_t count);
     /* Bytes passed (borrowed), and are about to be written: whatever of them is to reach the wire,
      * the owner says with proxy_link_write(), then or later. */
     void (*passed)(void *context, void *link_owner, enum proxy_stream stream, const char *bytes,
@@ -189,6 +206,9 @@ void proxy_link_say(struct proxy_link *link, const char *bytes, size_t length);
 /* Where it ends in the stream of bytes to the server; UINT64_MAX: not all of it has passed yet. Of
  * one that passes unseen, where it will end. */
 uint64_t proxy_request_end(const struct proxy_request *request);
+
+/* So many bytes from the client have passed to the server. */
+uint64_t proxy_link_passed(const struct proxy_link *link);
 
 /* What the client has written is read now: whoever wrote it knows, and need not wait until the loop
  * says so. Not from within a hook. */

@@ -159,10 +159,13 @@ static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length, v
 }
 
 /* Those that pass one behind the other are remembered as one, with as many replies. */
-static void append_unseen(struct proxy_link *link, void *owner)
+static void append_unseen(struct proxy_link *link, void *owner, int64_t count)
 {
+    link->requests_count += (uint64_t)count;
+    link->proxy->requests += (uint64_t)count;
+    link->may_repeat |= owner != NULL;
     if (link->last && link->last->is_unseen && link->last->shown.owner == owner) {
-        link->last->replies_left++;
+        link->last->replies_left += count;
         return;
     }
     struct pending_request *request = request_new(link);
@@ -170,12 +173,12 @@ static void append_unseen(struct proxy_link *link, void *owner)
     request->shown.owner = owner;
     request->shown.name = request->name;
     request->shown.expects_reply = true;
-    request->replies_left = 1;
+    request->replies_left = count;
     request->name[0] = 0;
     append(request);
 }
 
-bool request_passes_unseen(struct flow *flow, const char *bytes, size_t length)
+size_t request_passes_unseen(struct flow *flow, const char *bytes, size_t length)
 {
     struct proxy_link *link = flow->link;
     const struct proxy_hooks *hooks = &link->proxy->hooks;
@@ -183,11 +186,23 @@ bool request_passes_unseen(struct flow *flow, const char *bytes, size_t length)
     if ((hooks->request && !hooks->passes_unseen) ||
         !pairing_is_plain(&link->pairing, &flow->framer, bytes) ||
         (hooks->request && !is_let_unseen(flow, bytes, length, &owner)))
-        return false;
-    link->requests_count++;
-    link->proxy->requests++;
-    append_unseen(link, owner);
-    return true;
+        return 0;
+    append_unseen(link, owner, 1);
+    return length;
+}
+
+size_t requests_repeat(struct flow *flow, const char *bytes, size_t length)
+{
+    struct proxy_link *link = flow->link;
+    const struct proxy_hooks *hooks = &link->proxy->hooks;
+    if (!flow->is_to_server || !flow->framer.is_done || !link->may_repeat || !hooks->repeats ||
+        !pairing_is_simple(&link->pairing))
+        return 0;
+    const struct proxy_repeated repeated =
+        hooks->repeats(hooks->context, link->owner, bytes, length, flow->settled);
+    if (repeated.count)
+        append_unseen(link, repeated.owner, repeated.count);
+    return repeated.length;
 }
 
 static struct pending_request *read_request(struct flow *flow, const struct pairing_request *read)
@@ -294,6 +309,11 @@ int request_ended(struct flow *flow)
 uint64_t proxy_request_end(const struct proxy_request *shown)
 {
     return shown->end;
+}
+
+uint64_t proxy_link_passed(const struct proxy_link *link)
+{
+    return link->to_server.settled;
 }
 
 /* --- what owners say --- */

@@ -48,6 +48,10 @@ struct hearer {
     char told[HEARD_MAX]; /* ... here, each with the key's second letter in front of it */
     uint64_t told_ends[SEEN_MAX];
     int told_asked;
+    int64_t told_at_once; /* the most of these */
+    const char *repeats;  /* so begin those that need not be shown once one has passed ... */
+    int repeats_length;   /* ... so long are they ... */
+    int64_t repeated;     /* ... and so many were not */
 };
 
 struct proxy_wire {
@@ -108,10 +112,47 @@ static inline bool wire_passes_unseen(void *context, void *owner, struct proxy_r
     return true;
 }
 
+static inline struct proxy_repeated wire_repeats(void *context, void *owner, const char *bytes,
+                                                 size_t length, uint64_t from)
+{
+    struct hearer *hears = context;
+    struct proxy_repeated found = {.owner = &hears->told[0]};
+    assert_ptr_equal(owner, hears);
+    while (hears->repeats && length - found.length >= (size_t)hears->repeats_length &&
+           !memcmp(bytes + found.length, hears->repeats, strlen(hears->repeats))) {
+        found.owner = &hears->told[(unsigned char)hears->repeats[strlen(hears->repeats) - 1]];
+        found.length += (size_t)hears->repeats_length;
+        found.count++;
+        if (hears->told_asked < SEEN_MAX)
+            hears->told_ends[hears->told_asked++] = from + found.length;
+    }
+    hears->repeated += found.count;
+    return found;
+}
+
 static inline bool wire_is_told(const struct hearer *hears, const struct proxy_request *request)
 {
     const char *owner = request->owner;
     return owner >= hears->told && owner < hears->told + 256;
+}
+
+static inline void wire_tell(struct hearer *hears, const struct proxy_request *request,
+                             const char *bytes, size_t length)
+{
+    const size_t used = strlen(hears->told);
+    snprintf(hears->told + used, sizeof hears->told - used, "%c%.*s",
+             (int)((const char *)request->owner - hears->told), (int)length, bytes);
+}
+
+static inline void wire_replies(void *context, void *owner, struct proxy_request *request,
+                                const char *bytes, size_t length, int64_t count)
+{
+    struct hearer *hears = context;
+    assert_ptr_equal(owner, hears);
+    assert_true(wire_is_told(hears, request));
+    for (int64_t i = 0; i < count; i++)
+        wire_tell(hears, request, bytes, length);
+    hears->told_at_once = count > hears->told_at_once ? count : hears->told_at_once;
 }
 
 static inline enum proxy_decision wire_reply(void *context, void *owner,
@@ -121,9 +162,7 @@ static inline enum proxy_decision wire_reply(void *context, void *owner,
     struct hearer *hears = context;
     assert_ptr_equal(owner, hears);
     if (wire_is_told(hears, request)) {
-        const size_t used = strlen(hears->told);
-        snprintf(hears->told + used, sizeof hears->told - used, "%c%.*s",
-                 (int)((const char *)request->owner - hears->told), (int)length, bytes);
+        wire_tell(hears, request, bytes, length);
         return PROXY_PASS;
     }
     int n = hears->replies_count++;
@@ -307,7 +346,9 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
     const struct proxy_hooks hooks = {.opened = wire_opened,
                                       .request = wire_request,
                                       .passes_unseen = wire_passes_unseen,
+                                      .repeats = wire_repeats,
                                       .reply = wire_reply,
+                                      .replies = wire_replies,
                                       .closed = wire_link_closed,
                                       .notice = wire_notice,
                                       .context = &wire->hears};

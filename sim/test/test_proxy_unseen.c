@@ -200,6 +200,91 @@ static void told_to_whom_they_belong(void **state)
     close_wire(&wire, client, server);
 }
 
+/* Replies alike, as many as there are in a piece; the last request may have another one's reply
+ * behind it, and is told by itself. */
+static void told_at_once_where_they_are_alike(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    int client, server;
+    open_wire(&wire, &client, &server);
+    relay(&wire, client, server, GET("ta") GET("ta") GET("ta") GET("ta") GET("ta") GET("tb"));
+    relay(&wire, server, client, "$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n");
+    assert_string_equal(wire.hears.told, "a$-1\r\na$-1\r\na$-1\r\na$-1\r\na$-1\r\nb$-1\r\n");
+    assert_int_equal(wire.hears.told_at_once, 4);
+    relay(&wire, client, server, GET("ta") GET("ta") GET("ta") GET("ta"));
+    wire_say(&wire, server, "+OK\r\n+OK\r\n+NO\r\n$-");
+    wire_expect(&wire, client, "+OK\r\n+OK\r\n+NO\r\n");
+    wire_say(&wire, server, "1\r\n");
+    wire_expect(&wire, client, "$-1\r\n");
+    assert_string_equal(strchr(wire.hears.told, '+'), "+OK\r\na+OK\r\na+NO\r\na$-1\r\n");
+    assert_int_equal(proxy_traffic(wire.proxy).replies, 10);
+    assert_int_equal(wire.hears.notices, 0);
+    close_wire(&wire, client, server);
+}
+
+/* What its owner knows again is shown to nobody: only whole ones, only behind one that has passed,
+ * and not where another number of replies may come. */
+static void not_shown_where_they_repeat(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    int client, server;
+    open_wire(&wire, &client, &server);
+    wire.hears.repeats = "*2\r\n$3\r\nGET\r\n$2\r\nta";
+    wire.hears.repeats_length = (int)strlen(GET("ta"));
+    relay(&wire, client, server, GET("u1"));
+    assert_int_equal(wire.hears.repeated, 0);
+    relay(&wire, client, server,
+          GET("ta") GET("ta") GET("ta") GET("tb") GET("ta") GET("s7") GET("ta"));
+    assert_int_equal(wire.hears.repeated, 4);
+    relay(&wire, server, client, ":1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n:7\r\n:8\r\n");
+    assert_string_equal(wire.hears.told, "a:2\r\na:3\r\na:4\r\nb:5\r\na:6\r\na:8\r\n");
+    assert_string_equal(wire.hears.said, "7::7\r\n");
+    const uint64_t one = strlen(GET("ta"));
+    const uint64_t ends[] = {2 * one, 3 * one, 4 * one, 5 * one, 6 * one, 8 * one};
+    assert_memory_equal(wire.hears.told_ends, ends, sizeof ends);
+    wire.hears.lets_pass_unseen = false;
+    relay(&wire, client, server,
+          "*1\r\n$5\r\nMULTI\r\n" GET("ta") GET("ta") "*1\r\n$4\r\nEXEC\r\n"
+                                                      "CLIENT REPLY SKIP\r\n" GET("ta") GET("ta"));
+    assert_int_equal(wire.hears.repeated, 5);
+    assert_int_equal(proxy_traffic(wire.proxy).requests, 8 + 7);
+    assert_int_equal(wire.hears.notices, 0);
+    close_wire(&wire, client, server);
+}
+
+/* In pieces of any length. */
+static void repeats_in_pieces(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 48, BYTES = 4096 };
+    struct proxy_wire wire;
+    int client, server;
+    struct random random = {.seed = 5};
+    char asked[BYTES] = "", answered[BYTES] = "", told[BYTES] = "";
+    open_wire(&wire, &client, &server);
+    wire.hears.repeats = "*2\r\n$3\r\nGET\r\n$12\r\nta";
+    wire.hears.repeats_length = 32;
+    for (int n = 1; n <= REQUESTS; n++) {
+        static const char *const keys[] = {"ta", "ta", "ta", "ta", "tb", "us"};
+        const char *key = keys[random_below(&random, 6)], *answer = n % 5 ? "$-1\r\n" : ":17\r\n";
+        char one[64];
+        snprintf(one, sizeof one, "*2\r\n$3\r\nGET\r\n$12\r\n%s%010d\r\n", key, n);
+        strcat(asked, one);
+        strcat(answered, answer);
+        if (key[0] == 't')
+            snprintf(told + strlen(told), 16, "%c%s", key[1], answer);
+    }
+    relay_in_pieces(&wire, client, server, asked, &random);
+    assert_true(wire.hears.repeated > 0);
+    relay_in_pieces(&wire, server, client, answered, &random);
+    assert_string_equal(wire.hears.told, told);
+    assert_int_equal(proxy_traffic(wire.proxy).requests, REQUESTS);
+    assert_int_equal(proxy_traffic(wire.proxy).replies, REQUESTS);
+    close_wire(&wire, client, server);
+}
+
 /* Their connection ends before they are answered: nothing is told, nothing is left. */
 static void told_nothing_where_nothing_came(void **state)
 {
@@ -226,6 +311,9 @@ int main(void)
         cmocka_unit_test(answers_and_strays_between_them),
         cmocka_unit_test(in_pieces),
         cmocka_unit_test(told_to_whom_they_belong),
+        cmocka_unit_test(told_at_once_where_they_are_alike),
+        cmocka_unit_test(not_shown_where_they_repeat),
+        cmocka_unit_test(repeats_in_pieces),
         cmocka_unit_test(told_nothing_where_nothing_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

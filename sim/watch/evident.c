@@ -1,47 +1,12 @@
 /* evident.c - commands whose answer says all that they did: SET NX, SETNX, and the script that
  * everybody releases with. Many of them are with a server of ours at once; the server's log of
- * reads says in which order it executed them. */
+ * reads says in which order it executed them. Each is a small record in the ring of its connection;
+ * what they say, but for the key, those that are alike have in common. */
 #include "watch/internal.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 /* --- on their way --- */
-
-static struct watched_request *evident_new(struct watched_run *watching)
-{
-    struct watched_request *made = watching->spare;
-    if (!made)
-        return memory_new(1, sizeof *made);
-    watching->spare = made->next;
-    watching->spares--;
-    made->is_read = made->is_answered = false;
-    return made;
-}
-
-static void evident_free(struct watched_run *watching, struct watched_request *request)
-{
-    if (request->bytes != request->own)
-        free(request->bytes);
-    if (watching->spares == SPARES_MAX) { /* those that stood in line come on top */
-        free(request);
-        return;
-    }
-    request->next = watching->spare;
-    watching->spare = request;
-    watching->spares++;
-}
-
-void evident_free_spare(struct watched_run *watching)
-{
-    while (watching->spare) {
-        struct watched_request *next = watching->spare->next;
-        free(watching->spare);
-        watching->spare = next;
-    }
-}
 
 bool evident_conflicts(const struct watched_run *watching, const struct watched_request *turn)
 {
@@ -51,102 +16,100 @@ bool evident_conflicts(const struct watched_run *watching, const struct watched_
     return false;
 }
 
-/* made->bytes are there. */
-static void set_out(struct watched_request *made, int row, int64_t lease_us, int64_t now_us)
-{
-    struct watched_run *watching = made->link->watching;
-    made->is_evident = true;
-    made->lease_us = lease_us;
-    made->keys[0] = row;
-    made->keys_count = 1;
-    made->began_us = made->sent_us = now_us;
-    watching->keys.rows[row].evident++;
-    made->link->evident++;
-    watching->outcome->evident++;
-    reads_sent(made);
-}
-
-/* NULL: it must stand in line. */
-static struct watched_request *take(struct watched_link *link, const struct proxy_request *request)
+static void *set_out(struct watched_link *link, struct evident_text *text, int row, uint64_t end,
+                     int64_t now_us)
 {
     struct watched_run *watching = link->watching;
-    int64_t lease_us;
+    struct evident_command *command = evident_line_push(&link->line);
+    text->uses++;
+    command->end = end;
+    command->text = text;
+    command->began_us = now_us;
+    command->row = row;
+    command->ends_read = false;
+    watching->keys.rows[row].evident++;
+    watching->outcome->evident++;
+    return &link->line;
+}
+
+struct proxy_repeated evident_repeats(struct watched_link *link, const char *bytes, size_t length,
+                                      uint64_t from)
+{
+    struct watched_run *watching = link->watching;
+    struct evident_text *text = link->text;
+    struct proxy_repeated repeated = {.owner = &link->line};
+    if (!text || link->is_lost || link->waits || link->selects || watching->first)
+        return repeated;
+    const int64_t now_us = watching_read_us(watching);
+    while (length - repeated.length >= text->length) {
+        const int row = evident_row_again(link, bytes + repeated.length);
+        if (row == NO_KEY)
+            break;
+        repeated.count++;
+        repeated.length += text->length;
+        (void)set_out(link, text, row, from + repeated.length, now_us);
+    }
+    watching->outcome->looked_at += repeated.count;
+    return repeated;
+}
+
+void *evident_takes(struct watched_link *link, const struct proxy_request *request, uint64_t end)
+{
+    struct watched_run *watching = link->watching;
+    int row;
     if (watching->first || request->copies || !request->expects_reply)
         return NULL;
-    const int row = evident_row(link, request, &lease_us);
-    if (row == NO_KEY)
+    struct evident_text *text = evident_read(link, request, &row);
+    if (!text)
         return NULL;
-    struct watched_request *made = evident_new(watching);
-    made->link = link;
-    made->bytes = request->length > sizeof made->own ? memory_new(request->length, 1) : made->own;
-    made->length = request->length;
-    memcpy(made->bytes, request->bytes, request->length);
-    memcpy(made->name, request->name, PROXY_NAME_MAX);
     watching->outcome->looked_at++;
-    set_out(made, row, lease_us, watching_read_us(watching));
-    made->held_us = request->held_us;
-    return made;
-}
-
-bool evident_takes(struct watched_link *link, struct proxy_request *request)
-{
-    struct watched_request *made = take(link, request);
-    if (!made)
-        return false;
-    made->request = request;
-    request->owner = made;
-    return true;
-}
-
-bool evident_passes(struct watched_link *link, struct proxy_request *request)
-{
-    struct watched_request *made = take(link, request);
-    if (!made)
-        return false;
-    made->request = NULL;
-    made->end = proxy_request_end(request);
-    made->asked_next = NULL;
-    if (link->asked_last)
-        link->asked_last->asked_next = made;
-    else
-        link->asked_first = made;
-    link->asked_last = made;
-    request->owner = &link->asked_first;
-    return true;
-}
-
-bool evident_has_passed(const struct watched_link *link, const struct proxy_request *request)
-{
-    return request->owner == &link->asked_first;
+    return set_out(link, text, row, end, watching_read_us(watching));
 }
 
 bool evident_goes_on(struct watched_request *turn)
 {
-    int64_t lease_us;
-    const int row = evident_row_of(turn, &lease_us);
-    if (row == NO_KEY)
+    int row;
+    struct watched_link *link = turn->link;
+    struct evident_text *text = evident_read_turn(turn, &row);
+    if (!text)
         return false;
-    set_out(turn, row, lease_us, watching_now_us(turn->link->watching));
+    turn->request->owner = set_out(link, text, row, proxy_link_passed(link->link) + turn->length,
+                                   watching_now_us(link->watching));
     return true;
 }
 
 /* --- what they did --- */
 
-static enum evident_answer answer_of(const char *reply)
+enum evident_answer { EVIDENT_YES, EVIDENT_NO, EVIDENT_ERROR };
+
+/* What they are answered; all else is an error. */
+static const struct {
+    const char *reply;
+    size_t length;
+    enum evident_answer means;
+} answers[] = {{"$-1\r\n", 5, EVIDENT_NO}, {"+OK\r\n", 5, EVIDENT_YES},
+               {":1\r\n", 4, EVIDENT_YES}, {":0\r\n", 4, EVIDENT_NO},
+               {"_\r\n", 3, EVIDENT_NO},   {"-\r\n", 3, EVIDENT_ERROR}};
+enum {
+    ANSWER_NIL,
+    ANSWER_OK,
+    ANSWER_1,
+    ANSWER_0,
+    ANSWERS_COUNT = sizeof answers / sizeof *answers,
+    ANSWER_ERROR = ANSWERS_COUNT - 1,
+};
+
+static uint8_t answer_of(const char *reply, size_t length)
 {
-    switch (reply[0]) {
-    case '+':
-        return memcmp(reply, "+OK\r", 4) == 0 ? EVIDENT_YES : EVIDENT_ERROR;
-    case ':':
-        return reply[2] != '\r'  ? EVIDENT_ERROR
-               : reply[1] == '1' ? EVIDENT_YES
-               : reply[1] == '0' ? EVIDENT_NO
-                                 : EVIDENT_ERROR;
-    case '$':
-        return memcmp(reply, "$-1\r", 4) == 0 ? EVIDENT_NO : EVIDENT_ERROR;
-    default:
-        return memcmp(reply, "_\r", 2) == 0 ? EVIDENT_NO : EVIDENT_ERROR;
-    }
+    for (uint8_t i = 0; i < ANSWERS_COUNT; i++)
+        if (length == answers[i].length && memcmp(reply, answers[i].reply, length) == 0)
+            return i;
+    return ANSWER_ERROR;
+}
+
+static enum evident_answer meaning(const struct evident_command *command)
+{
+    return answers[command->answer].means;
 }
 
 /* As it stood by all that was seen. */
@@ -177,15 +140,15 @@ static bool is_known(const struct watched_run *watching, const char *token)
 /* One that releases. False: it says nothing. Where it was refused, the key was gone, or another's.
  */
 static bool look_at_release(const struct watched_run *watching, const struct watched_key *key,
-                            const struct watched_request *request, struct key_look *before,
+                            const struct evident_command *command, struct key_look *before,
                             struct key_look *behind)
 {
     char token[VALUE_TEXT_MAX];
     (void)keys_value(&watching->keys, watching->words.at[4], watching->words.lengths[4], token);
-    if (request->answer == EVIDENT_YES) {
+    if (meaning(command) == EVIDENT_YES) {
         before->is_there = true;
         (void)strcpy(before->value, token);
-        return request->heard == DELIVERED_NOW || is_owner(watching, key, token);
+        return command->heard == DELIVERED_NOW || is_owner(watching, key, token);
     }
     if (!is_known(watching, token))
         return false;
@@ -201,189 +164,192 @@ static bool is_told_enough(const struct watched_key *key)
 
 /* One that makes the key. */
 static void look_at_grant(struct watched_run *watching, struct watched_key *key,
-                          const struct watched_request *request, struct key_look *before,
+                          const struct evident_command *command, struct key_look *before,
                           struct key_look *behind)
 {
-    if (request->answer == EVIDENT_NO) {
+    if (meaning(command) == EVIDENT_NO) {
         key->refusals_told++;
         *before = *behind = standing(watching, key);
         return;
     }
     key->refusals_told = 0;
     behind->is_there = true;
-    behind->left_us = behind->expires_us = request->lease_us;
+    behind->left_us = behind->expires_us = command->text->lease_us;
     (void)keys_value(&watching->keys, watching->words.at[2], watching->words.lengths[2],
                      behind->value);
 }
 
 /* One that was refused the lock. False: its events are to be told. */
-static bool count_refusal(struct watched_run *watching, struct watched_request *request)
+static bool count_refusal(struct watched_run *watching, struct watched_link *link,
+                          struct evident_command *command, int64_t read_us)
 {
-    const struct watched_key *key = &watching->keys.rows[request->keys[0]];
-    if (key->is_lock && !key_may_last(key, request->read_us - watching->began_us))
+    const struct watched_key *key = &watching->keys.rows[command->row];
+    if (key->is_lock && !key_may_last(key, read_us - watching->began_us))
         watching_missed(watching,
                         "a client was refused '%s' when its lease was over: something "
                         "that did not name it had made it longer",
                         key->name);
     if (!is_told_enough(key)) {
-        request->done_us = watching_now_us(watching);
+        command->done_us = watching_now_us(watching);
         return false;
     }
     watching->outcome->refusals += key->is_lock;
-    holder_refused(watching, request->link, request->keys[0]);
+    holder_refused(watching, link, command->row);
     return true;
 }
 
-static bool is_release(const struct watched_request *request)
+static void tell(struct watched_run *watching, struct watched_link *link,
+                 const struct evident_command *command, int64_t read_us)
 {
-    return request->name[0] == 'E';
-}
-
-static void tell(struct watched_run *watching, struct watched_request *request)
-{
-    struct watched_key *key = &watching->keys.rows[request->keys[0]];
+    const bool is_release = command->text->is_release;
+    struct watched_key *key = &watching->keys.rows[command->row];
     struct key_look before = {.expires_us = INT64_MAX, .left_us = INT64_MAX}, behind = before;
-    (void)words_read(&watching->words, request->bytes, request->length);
-    if (!is_release(request))
-        look_at_grant(watching, key, request, &before, &behind);
-    else if (!look_at_release(watching, key, request, &before, &behind))
+    evident_words(watching, command);
+    if (!is_release)
+        look_at_grant(watching, key, command, &before, &behind);
+    else if (!look_at_release(watching, key, command, &before, &behind))
         return;
-    if (request->answer == EVIDENT_YES)
+    if (meaning(command) == EVIDENT_YES)
         key->last_us = 0; /* whoever must know it to the millisecond looks */
-    deduce(watching, &(struct seen_execution){.link = request->link,
-                                              .name = request->name,
+    deduce(watching, &(struct seen_execution){.link = link,
+                                              .name = command->text->name,
                                               .words = &watching->words,
-                                              .key = request->keys[0],
+                                              .key = command->row,
                                               .before = &before,
                                               .behind = &behind,
-                                              .reply = request->reply,
-                                              .reply_length = strlen(request->reply),
-                                              .heard = request->heard,
-                                              .is_unlike = is_release(request) && before.is_there &&
-                                                           request->answer == EVIDENT_NO,
-                                              .began_us = request->began_us,
-                                              .held_us = request->held_us,
-                                              .sent_us = request->sent_us,
-                                              .done_us = request->done_us,
-                                              .looked_us = request->read_us - watching->began_us});
+                                              .reply = answers[command->answer].reply,
+                                              .reply_length = answers[command->answer].length,
+                                              .heard = (enum delivery)command->heard,
+                                              .is_unlike = is_release && before.is_there &&
+                                                           meaning(command) == EVIDENT_NO,
+                                              .began_us = command->began_us,
+                                              .sent_us = command->began_us,
+                                              .done_us = command->done_us,
+                                              .looked_us = read_us - watching->began_us});
 }
 
 /* Is it one that changed nothing, and need not be told? */
-static bool is_nothing(struct watched_run *watching, struct watched_request *request)
+static bool is_nothing(struct watched_run *watching, struct watched_link *link,
+                       struct evident_command *command, int64_t read_us)
 {
-    return request->answer == EVIDENT_ERROR ||
-           (request->answer == EVIDENT_NO && !is_release(request) &&
-            count_refusal(watching, request));
+    return meaning(command) == EVIDENT_ERROR ||
+           (meaning(command) == EVIDENT_NO && !command->text->is_release &&
+            count_refusal(watching, link, command, read_us));
 }
 
-/* All that were executed, as far as their answers are there; what stands in line may go on. */
+static void forget(struct watched_run *watching, const struct evident_command *command)
+{
+    watching->keys.rows[command->row].evident--;
+    evident_text_drop(command->text);
+}
+
+/* What one read of the server's completed. */
+static void tell_read(struct watched_run *watching, struct completed_commands next)
+{
+    struct watched_link *link = next.link;
+    reads_take(watching->reads);
+    for (uint32_t i = 0; i < next.count; i++) {
+        struct evident_command *command = evident_line_at(&link->line, link->line.told);
+        if (!is_nothing(watching, link, command, next.time_us))
+            tell(watching, link, command, next.time_us);
+        forget(watching, command);
+        link->line.told++;
+    }
+    if (link->is_closed && !evident_is_under_way(link))
+        watched_link_free(link);
+}
+
+/* All that were executed, as far as their answers are there: the server answers at once what it has
+ * read at once. What stands in line may go on. */
 static void tell_all(struct watched_run *watching)
 {
-    struct watched_request *request;
-    while ((request = reads_first(watching->reads)) && request->is_answered) {
-        reads_take(watching->reads);
-        if (!is_nothing(watching, request))
-            tell(watching, request);
-        watching->keys.rows[request->keys[0]].evident--;
-        struct watched_link *link = request->link;
-        evident_free(watching, request);
-        watched_link_leave(link);
-    }
+    const struct completed_commands *next;
+    while ((next = reads_first(watching->reads)) &&
+           next->link->line.answered - next->link->line.told >= next->count)
+        tell_read(watching, *next);
     turns_soon(watching);
 }
 
-static void answered(struct watched_request *request, const char *reply, size_t length,
-                     enum delivery heard)
+/* The first that has no answer. Was it the last one of those that were read with it? */
+static bool answered(struct watched_link *link, uint8_t answer, enum delivery heard)
 {
-    const size_t kept = length < sizeof request->reply ? length : sizeof request->reply - 1;
-    memcpy(request->reply, reply, kept);
-    request->reply[kept] = '\0';
-    request->heard = heard;
-    request->answer = answer_of(request->reply);
+    struct evident_command *command = evident_line_at(&link->line, link->line.answered++);
+    command->answer = answer;
+    command->heard = (uint8_t)heard;
     /* Of a refusal nobody asks, most of the time. */
-    if (is_release(request) || request->answer != EVIDENT_NO)
-        request->done_us = watching_now_us(request->link->watching);
-    request->is_answered = true;
+    if (meaning(command) != EVIDENT_NO || command->text->is_release)
+        command->done_us = watching_now_us(link->watching);
+    return command->ends_read;
 }
 
-void evident_answered(struct watched_request *request, const char *reply, size_t length)
+/* Nobody was seen to read it. */
+static void miss_read(struct watched_link *link)
 {
-    struct watched_run *watching = request->link->watching;
-    if (!request->is_read && (!reads_look(watching->reads) || !request->is_read)) {
-        watching_missed(watching,
-                        "the server answered %s, and was not seen to read it: the order "
-                        "in which it executes is not known",
-                        request->name);
-        reads_guess(watching->reads, request);
+    struct watched_run *watching = link->watching;
+    const struct evident_line *line = &link->line;
+    watching_missed(watching,
+                    "the server answered %s, and was not seen to read it: the order in which it "
+                    "executes is not known",
+                    evident_line_at(line, line->answered)->text->name);
+    if (line->answered == line->read)
+        reads_guess(watching->reads, link);
+}
+
+void evident_heard(struct watched_link *link, const char *reply, size_t length, int64_t count)
+{
+    struct watched_run *watching = link->watching;
+    struct evident_line *line = &link->line;
+    const uint8_t answer = answer_of(reply, length);
+    /* Where none is without an answer, the connection is lost. */
+    for (; count && line->answered != line->sent; count--) {
+        if (line->answered == line->read &&
+            (!reads_look(watching->reads) || line->answered == line->read))
+            miss_read(link);
+        const bool ends_read = answered(link, answer, DELIVERED_NOW);
+        /* It may be told later, when its client has heard the answer and closed the connection. */
+        if (!link->has_peer && !evident_line_at(line, line->answered - 1)->text->is_release)
+            (void)watched_link_peer(link);
+        if (ends_read)
+            tell_all(watching);
     }
-    answered(request, reply, length, DELIVERED_NOW);
-    request->request = NULL;
-    /* It may be told later, when its client has heard the answer and closed the connection. */
-    if (!is_release(request))
-        (void)watched_link_peer(request->link);
-    tell_all(watching);
 }
 
-void evident_heard(struct watched_link *link, const char *reply, size_t length)
-{
-    struct watched_request *request = link->asked_first;
-    if (!request)
-        return; /* its connection is lost */
-    link->asked_first = request->asked_next;
-    if (!link->asked_first)
-        link->asked_last = NULL;
-    evident_answered(request, reply, length);
-}
+/* --- whose answers are not heard --- */
 
-/* Nobody hears its answer: was it granted? */
-static void settle(struct watched_run *watching, struct watched_request *request)
+/* Was it granted? */
+static void settle(struct watched_link *link)
 {
     struct failure failure;
     struct key_look look;
     char value[VALUE_TEXT_MAX];
-    const bool is_script = is_release(request);
+    struct watched_run *watching = link->watching;
+    const struct evident_command *command = evident_line_at(&link->line, link->line.answered);
+    const bool is_script = command->text->is_release;
     const int at = is_script ? 4 : 2;
-    (void)words_read(&watching->words, request->bytes, request->length);
+    evident_words(watching, command);
     (void)keys_value(&watching->keys, watching->words.at[at], watching->words.lengths[at], value);
-    if (keys_look(&watching->keys, request->keys[0], &look, &failure))
+    bool is_done = false;
+    if (keys_look(&watching->keys, command->row, &look, &failure))
         watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
-    else if (is_script != (look.is_there && strcmp(look.value, value) == 0))
-        answered(request, is_script ? ":1\r\n" : "+OK\r\n", is_script ? 4 : 5, DELIVERED_NEVER);
-    if (!request->is_answered)
-        answered(request, ":0\r\n", 4, DELIVERED_NEVER);
-    request->request = NULL;
+    else
+        is_done = is_script != (look.is_there && strcmp(look.value, value) == 0);
+    (void)answered(link, !is_done ? ANSWER_0 : is_script ? ANSWER_1 : ANSWER_OK, DELIVERED_NEVER);
 }
 
-/* No answer of theirs is heard any more, and those that the server has not read are dropped. */
+/* Those that the server has not read are dropped. */
 static void drop_unread(struct watched_link *link)
 {
-    struct watched_run *watching = link->watching;
-    link->asked_first = link->asked_last = NULL;
-    while (link->unread_first) {
-        struct watched_request *request = link->unread_first;
-        reads_drop(request);
-        if (link->is_lost && request->request)
-            request->request->owner = NULL;
-        watching->keys.rows[request->keys[0]].evident--;
-        evident_free(watching, request);
-        link->evident--;
-    }
+    struct evident_line *line = &link->line;
+    while (line->sent != line->read)
+        forget(link->watching, evident_line_at(line, --line->sent));
 }
 
 void evident_lose(struct watched_link *link)
 {
-    struct watched_run *watching = link->watching;
     drop_unread(link);
-    for (struct watched_request *request = reads_first(watching->reads); request;
-         request = request->next) {
-        if (request->link != link || request->is_answered)
-            continue;
-        if (request->request)
-            request->request->owner = NULL;
-        request->request = NULL;
-        answered(request, "-\r\n", 3, DELIVERED_NEVER);
-    }
-    tell_all(watching);
+    while (link->line.answered != link->line.sent)
+        (void)answered(link, ANSWER_ERROR, DELIVERED_NEVER);
+    tell_all(link->watching);
 }
 
 void evident_abandoned(struct watched_link *link)
@@ -392,9 +358,7 @@ void evident_abandoned(struct watched_link *link)
     watched_link_kill(link, "a command");
     (void)reads_look(watching->reads);
     drop_unread(link);
-    for (struct watched_request *request = reads_first(watching->reads); request;
-         request = request->next)
-        if (request->link == link && !request->is_answered)
-            settle(watching, request);
+    while (link->line.answered != link->line.sent)
+        settle(link);
     tell_all(watching);
 }

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "redis/resp.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- what the words say --- */
@@ -131,98 +133,157 @@ static bool may_be(const struct watched_link *link, const char *name, size_t len
            link->own_port;
 }
 
-/* The row of its key, of the words that were read; NO_KEY: it is no such request, or must wait. */
-static int row_of(struct watched_link *link, const char *name, int64_t *lease_us)
+/* Where its key stands among the words that were read, and its row; 0: it is no such request, or
+ * must wait. */
+static int key_of(struct watched_link *link, const char *name, int *row, int64_t *lease_us)
 {
     struct watched_run *watching = link->watching;
     const struct request_words *words = &watching->words;
     const int at = evident_key(watching, name, lease_us);
     if (!at)
-        return NO_KEY;
-    const int row = keys_row(&watching->keys, link->database, words->at[at], words->lengths[at]);
-    return row != NO_KEY && is_free(watching, row) &&
-                   !(name[0] == 'E' && is_doubtful(watching, row))
-               ? row
-               : NO_KEY;
+        return 0;
+    *row = keys_row(&watching->keys, link->database, words->at[at], words->lengths[at]);
+    return *row != NO_KEY && is_free(watching, *row) &&
+                   !(name[0] == 'E' && is_doubtful(watching, *row))
+               ? at
+               : 0;
 }
 
-/* Where the key of "SET key ..." stands, and how much is behind it. */
-struct key_place {
-    const char *key;
-    size_t key_length, rest_length;
-};
+/* --- its text --- */
 
-static struct key_place place_of(const struct proxy_request *request)
+void evident_text_drop(struct evident_text *text)
 {
-    const struct resp_span *key = &request->words[1];
-    return (struct key_place){.key = request->bytes + key->offset,
-                              .key_length = key->length,
-                              .rest_length = request->length - key->offset - key->length};
+    if (text && --text->uses == 0)
+        free(text);
 }
 
-/* Is it the newest one again, but for the key? */
-static bool is_alike(const struct evident_again *again, const struct proxy_request *request,
-                     const struct key_place *at)
+/* Of the words that were read, which stand in bytes. */
+static struct evident_text *text_new(const struct watched_run *watching, const char *name,
+                                     const char *bytes, size_t length)
 {
-    return again && again->words == request->words_count && again->rest_length == at->rest_length &&
-           is_set(request->name) &&
-           memcmp(again->bytes + again->key_length, at->key + at->key_length, at->rest_length) == 0;
+    const struct request_words *words = &watching->words;
+    struct evident_text *text = memory_new(1, sizeof *text + length);
+    assert(words->count <= EVIDENT_WORDS);
+    text->words = words->count;
+    for (int i = 0; i < words->count; i++)
+        text->spans[i] =
+            (struct resp_span){(uint64_t)(words->at[i] - bytes), (uint64_t)words->lengths[i]};
+    text->length = length;
+    memcpy(text->bytes, bytes, length);
+    (void)strncpy(text->name, name, sizeof text->name - 1);
+    return text;
 }
 
-/* The row of one that is alike. */
-static int row_again(const struct watched_link *link, const struct key_place *at)
+/* NULL: it is not evident, or must wait. */
+static struct evident_text *text_of(struct watched_link *link, const char *name, const char *bytes,
+                                    size_t length, int *row)
 {
-    const struct evident_again *again = link->again;
+    int64_t lease_us;
+    const int at = key_of(link, name, row, &lease_us);
+    if (!at)
+        return NULL;
+    struct evident_text *text = text_new(link->watching, name, bytes, length);
+    text->key_at = at;
+    text->row = *row;
+    text->database = link->database;
+    text->reused = link->watching->keys.reused;
+    text->lease_us = lease_us;
+    text->is_release = name[0] == 'E';
+    return text;
+}
+
+void evident_words(struct watched_run *watching, const struct evident_command *command)
+{
+    const struct evident_text *text = command->text;
+    const struct watched_key *key = &watching->keys.rows[command->row];
+    words_take(&watching->words, text->bytes, text->spans, text->words);
+    watching->words.at[text->key_at] = key->name;
+    watching->words.lengths[text->key_at] = (size_t)key->name_length;
+}
+
+static bool is_same(const struct resp_span *one, const char *bytes, const struct resp_span *other,
+                    const char *others)
+{
+    return one->length == other->length &&
+           memcmp(bytes + one->offset, others + other->offset, one->length) == 0;
+}
+
+/* All behind the key. */
+static struct resp_span rest_of(const struct resp_span *spans, size_t length)
+{
+    const uint64_t from = spans[1].offset + spans[1].length;
+    return (struct resp_span){from, length - from};
+}
+
+/* Is it the newest SET again, but for the key, which may be longer or shorter? */
+static bool is_alike(const struct evident_text *text, const struct proxy_request *request)
+{
+    if (!text || text->words != request->words_count || !is_set(request->name))
+        return false;
+    const struct resp_span rest = rest_of(text->spans, text->length);
+    const struct resp_span others = rest_of(request->words, request->length);
+    return is_same(&text->spans[0], text->bytes, &request->words[0], request->bytes) &&
+           is_same(&rest, text->bytes, &others, request->bytes);
+}
+
+/* NO_KEY: it is none of a lock, or there is no room. */
+static int row_of(struct watched_link *link, const char *key, size_t length)
+{
     struct keys *keys = &link->watching->keys;
-    if (again->key_length == at->key_length && again->database == link->database &&
-        again->reused == keys->reused && memcmp(again->bytes, at->key, at->key_length) == 0)
-        return again->row;
-    return is_lock_key(keys, at->key, at->key_length)
-               ? keys_row(keys, link->database, at->key, at->key_length)
-               : NO_KEY;
+    const int row = length ? keys_find(keys, link->database, key, length) : NO_KEY;
+    if (row != NO_KEY)
+        return keys->rows[row].is_fence ? NO_KEY : row;
+    return is_lock_key(keys, key, length) ? keys_row(keys, link->database, key, length) : NO_KEY;
 }
 
-static void keep_again(struct watched_link *link, const struct proxy_request *request,
-                       const struct key_place *at, int row, int64_t lease_us)
+int evident_row_again(struct watched_link *link, const char *bytes)
 {
-    if (!link->again)
-        link->again = memory_new(1, sizeof *link->again);
-    struct evident_again *again = link->again;
-    again->words = request->words_count;
-    again->row = row;
-    again->database = link->database;
-    again->reused = link->watching->keys.reused;
-    again->lease_us = lease_us;
-    again->key_length = at->key_length;
-    again->rest_length = at->rest_length;
-    memcpy(again->bytes, at->key, at->key_length + at->rest_length);
+    struct watched_run *watching = link->watching;
+    const struct evident_text *text = link->text;
+    const size_t length = text->length;
+    int row;
+    if (memcmp(bytes, text->bytes, length) == 0 && text->database == link->database &&
+        text->reused == watching->keys.reused) {
+        row = text->row;
+    } else {
+        const struct resp_span *key = &text->spans[1];
+        const uint64_t end = key->offset + key->length;
+        if (memcmp(bytes, text->bytes, key->offset) != 0 ||
+            memcmp(bytes + end, text->bytes + end, length - end) != 0)
+            return NO_KEY;
+        row = row_of(link, bytes + key->offset, key->length);
+    }
+    return row != NO_KEY && is_free(watching, row) ? row : NO_KEY;
 }
 
-int evident_row(struct watched_link *link, const struct proxy_request *request, int64_t *lease_us)
+struct evident_text *evident_read(struct watched_link *link, const struct proxy_request *request,
+                                  int *row)
 {
     struct watched_run *watching = link->watching;
     if (!may_be(link, request->name, request->length) || request->words_count < 3)
-        return NO_KEY;
-    const struct key_place at = place_of(request);
-    if (is_alike(link->again, request, &at)) {
-        const int row = row_again(link, &at);
-        *lease_us = link->again->lease_us;
-        return row != NO_KEY && is_free(watching, row) ? row : NO_KEY;
+        return NULL;
+    if (is_alike(link->text, request)) {
+        const struct resp_span *key = &request->words[1];
+        *row = row_of(link, request->bytes + key->offset, key->length);
+        return *row != NO_KEY && is_free(watching, *row) ? link->text : NULL;
     }
     if (!keys_match(&watching->keys, request->first_key, request->first_key_length))
-        return NO_KEY;
+        return NULL;
     words_take(&watching->words, request->bytes, request->words, request->words_count);
-    const int row = row_of(link, request->name, lease_us);
-    if (row != NO_KEY && is_set(request->name))
-        keep_again(link, request, &at, row, *lease_us);
-    return row;
+    struct evident_text *text = text_of(link, request->name, request->bytes, request->length, row);
+    if (text && is_set(request->name)) {
+        evident_text_drop(link->text);
+        text->uses++;
+        link->text = text;
+    }
+    return text;
 }
 
-int evident_row_of(const struct watched_request *turn, int64_t *lease_us)
+struct evident_text *evident_read_turn(const struct watched_request *turn, int *row)
 {
     struct watched_link *link = turn->link;
     if (!may_be(link, turn->name, turn->length) ||
         !words_read(&link->watching->words, turn->bytes, turn->length))
-        return NO_KEY;
-    return row_of(link, turn->name, lease_us);
+        return NULL;
+    return text_of(link, turn->name, turn->bytes, turn->length, row);
 }

@@ -332,10 +332,12 @@ void holder_refused(struct watched_run *watching, struct watched_link *link, int
         return; /* or it is noted already */
     const int pid = watched_link_peer(link)->pid;
     link->refused = row->granted;
+    if (row->refused_count && row->refused_last == pid)
+        return;
     for (int i = 0; i < REFUSED_MAX && i < row->refused_count; i++)
         if (row->refused[i] == pid)
             return;
-    row->refused[row->refused_count++ % REFUSED_MAX] = pid;
+    row->refused_last = row->refused[row->refused_count++ % REFUSED_MAX] = pid;
 }
 
 static bool was_refused(const struct watched_key *row, int pid)

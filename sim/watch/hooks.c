@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "redis/resp.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ void watched_link_lose(struct watched_link *link)
 {
     link->is_lost = true;
     turns_lose(link);
-    if (link->evident)
+    if (evident_is_under_way(link))
         evident_lose(link);
 }
 
@@ -56,7 +57,7 @@ void watched_links_look(struct watched_run *watching)
     if (!watching->first)
         return;
     for (struct watched_link *link = watching->open; link; link = link->next) {
-        if (link->is_lost || (!link->evident && link != current))
+        if (link->is_lost || (!evident_is_under_way(link) && link != current))
             continue;
         if (!proxy_link_is_stuck(link->link))
             link->stuck_us = 0;
@@ -182,12 +183,27 @@ static bool is_nothing(const struct watched_run *watching, const struct proxy_re
     return true;
 }
 
+/* It need not stand in line. */
+static bool goes_at_once(struct watched_link *link, struct proxy_request *request, uint64_t end)
+{
+    void *own = may_be_evident(link, request) ? evident_takes(link, request, end) : NULL;
+    if (own)
+        request->owner = own;
+    return own != NULL;
+}
+
+static struct proxy_repeated on_repeats(void *context, void *owner, const char *bytes,
+                                        size_t length, uint64_t from)
+{
+    (void)context;
+    return evident_repeats(owner, bytes, length, from);
+}
+
 static bool on_passes_unseen(void *context, void *owner, struct proxy_request *request)
 {
     struct watched_link *link = owner;
     return link->is_lost ||
-           (request->name[0] == 'S' && may_be_evident(link, request) &&
-            evident_passes(link, request)) ||
+           (request->name[0] == 'S' && goes_at_once(link, request, proxy_request_end(request))) ||
            is_nothing(context, request);
 }
 
@@ -197,7 +213,8 @@ static enum proxy_decision on_request(void *context, void *owner, struct proxy_r
     struct watched_link *link = owner;
     if (link->is_lost)
         return PROXY_PASS;
-    if (request->name[0] == 'E' && may_be_evident(link, request) && evident_takes(link, request))
+    if (request->name[0] == 'E' &&
+        goes_at_once(link, request, proxy_link_passed(request->link) + request->length))
         return PROXY_PASS;
     if (is_nothing(watching, request))
         return PROXY_PASS;
@@ -249,10 +266,6 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
     if (!request->owner)
         return;
     struct watched_request *turn = request->owner;
-    if (evident_has_passed(link, request)) {
-        evident_heard(link, bytes, length);
-        return;
-    }
     if (request->owner == &link->waits) {
         link->waits--;
         return;
@@ -270,11 +283,6 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
         end_blind(link);
         return;
     }
-    if (turn->is_evident) {
-        request->owner = NULL;
-        evident_answered(turn, bytes, length);
-        return;
-    }
     if (heard == DELIVERED_LATER)
         link->late.request = request;
     turns_answered(turn, bytes, length, heard);
@@ -283,8 +291,20 @@ static void on_executed(void *context, void *owner, struct proxy_request *reques
 static enum proxy_decision on_reply(void *context, void *owner, struct proxy_request *request,
                                     const char *bytes, size_t length)
 {
-    on_executed(context, owner, request, bytes, length, DELIVERED_NOW);
+    if (evident_is_owner(owner, request->owner))
+        evident_heard(owner, bytes, length, 1);
+    else
+        on_executed(context, owner, request, bytes, length, DELIVERED_NOW);
     return PROXY_PASS;
+}
+
+/* Of those that passed unseen: they are evident. */
+static void on_replies(void *context, void *owner, struct proxy_request *request, const char *bytes,
+                       size_t length, int64_t count)
+{
+    (void)context;
+    assert(evident_is_owner(owner, request->owner));
+    evident_heard(owner, bytes, length, count);
 }
 
 static void on_heard(void *context, void *owner, struct proxy_request *request)
@@ -302,7 +322,7 @@ static void on_closed(void *context, void *owner)
     if (link->blind)
         watching->keys.is_ours = false; /* it may be executed yet */
     watching->blind -= link->blind;
-    if (link->evident)
+    if (evident_is_under_way(link))
         evident_abandoned(link);
     if (watching->reads && link->own_port)
         reads_leave(watching->reads, link);
@@ -312,7 +332,7 @@ static void on_closed(void *context, void *owner)
     watching->links--;
     leave_list(link);
     link->is_closed = true;
-    if (!link->evident)
+    if (!evident_is_under_way(link))
         watched_link_free(link);
 }
 
@@ -332,9 +352,11 @@ void watched_hooks(struct watched_run *watching, struct proxy_hooks *hooks)
 {
     *hooks = (struct proxy_hooks){.opened = on_opened,
                                   .dialled = on_dialled,
+                                  .repeats = on_repeats,
                                   .passes_unseen = on_passes_unseen,
                                   .request = on_request,
                                   .reply = on_reply,
+                                  .replies = on_replies,
                                   .closed = on_closed,
                                   .notice = on_notice,
                                   .context = watching};

@@ -10,6 +10,7 @@
 
 #include "live/process.h"
 #include "proxy/standalone.h"
+#include "redis/resp.h"
 #include "watch/keys.h"
 #include "watch/reads.h"
 #include "watch/scripts.h"
@@ -23,9 +24,8 @@ enum {
     TURN_KEYS_MAX = 16, /* watched keys of one command */
     TRANSACTION_MAX = 256 * 1024,
     SHOWN_MAX = 16 * 1024, /* of a request, by the proxy */
-    EVIDENT_MAX = 512,
-    EVIDENT_USUAL = 192,
-    SPARES_MAX = 1024,
+    EVIDENT_MAX = 512,     /* bytes of a request */
+    EVIDENT_WORDS = 6,     /* "SET key token NX PX 1" */
     NOBODY_KNOWN = -1,
 };
 
@@ -58,51 +58,75 @@ struct late_reply {
     int count;
 };
 
+/* What an evident command says (evident.c), but for its key. Who polls for a lock sends the same
+ * bytes again, or the same with another key: all these have one text. */
+struct evident_text {
+    int uses;
+    int words, key_at; /* which of them is the key: that of the newest ... */
+    int row, database; /* ... whose row it is ... */
+    int64_t reused;    /* ... as of keys */
+    int64_t lease_us;  /* that it asks for; INT64_MAX: none */
+    bool is_release;   /* else it asks for the lock */
+    char name[PROXY_NAME_MAX];
+    struct resp_span spans[EVIDENT_WORDS];
+    size_t length;
+    char bytes[];
+};
+
+/* One on its way: there are many, so they are small. */
+struct evident_command {
+    union {
+        uint64_t end;    /* until it is answered: of its bytes on their way to the server */
+        int64_t done_us; /* then: when, where it is to be told */
+    };
+    struct evident_text *text;
+    int64_t began_us;
+    int row;
+    uint8_t answer; /* as in evident.c, where these are known */
+    uint8_t heard;  /* enum delivery */
+    bool ends_read; /* it is the last one of those that the server read with it */
+};
+
+/* Those of a connection, in their order: as they are sent, so they are read, answered and told.
+ * Counted from the first one on; the one with that number stands in rows at number % size. */
+struct evident_line {
+    struct evident_command *rows;
+    uint32_t size;                       /* a power of 2; 0: none yet */
+    uint32_t told, answered, read, sent; /* told <= answered <= read <= sent */
+};
+
 struct watched_link {
-    struct late_reply late;
+    /* What is asked of each request, close together: */
+    struct evident_line line;
+    struct evident_text *text; /* of the newest "SET key token NX"; NULL: none */
     struct watched_run *watching;
     struct proxy_link *link;
+    struct read_stream stream; /* as its server reads it */
+    int64_t refused;           /* the lock that was refused over it last: watched_key.granted */
+    int database;
+    int selects;   /* SELECTs under way ... */
+    int waits;     /* requests under way that may wait for others (BLPOP) */
+    bool is_lost;  /* what it does is not followed any more */
+    bool has_peer; /* below */
+
     uint64_t number;
     int peer_port, own_port;
-    bool has_peer;
     struct peer_process peer;
-    int64_t refused; /* the lock that was refused over it last: watched_key.granted */
-    int database;
-    int selects, database_before; /* SELECTs under way, and what it was before the first */
-    bool is_named_behind;         /* a watched key, behind one that may be refused yet */
-    int blind;                    /* requests under way that may change keys without naming them */
-    int waits;                    /* requests under way that may wait for others (BLPOP) */
-    int waits_watched;            /* marks those that name a watched key */
-    char *transaction;            /* what MULTI has queued */
+    int database_before;  /* ... and what it was before the first */
+    bool is_named_behind; /* a watched key, behind one that may be refused yet */
+    int blind;            /* requests under way that may change keys without naming them */
+    int waits_watched;    /* marks those that name a watched key */
+    char *transaction;    /* what MULTI has queued */
     size_t transaction_length;
     bool is_transaction_watched, is_transaction_cut, has_script, has_flush; /* it */
-    bool is_guarded; /* WATCH names a watched key: EXEC does nothing where that has changed */
-    /* evident requests under way: those that the server has not read yet; how many in all */
-    struct watched_request *unread_first, *unread_last;
-    /* those that passed the proxy unseen, and were not answered, in the order of their answers */
-    struct watched_request *asked_first, *asked_last;
-    int evident;
-    struct evident_again *again;          /* NULL: none */
-    bool is_closed;                       /* it stays until these are told */
-    bool is_lost;                         /* what it does is not followed any more */
-    int64_t stuck_us;                     /* since when no reply can come over it; 0: they can */
+    bool is_guarded;  /* WATCH names a watched key: EXEC does nothing where that has changed */
+    bool is_closed;   /* it stays until its evident requests are told */
+    int64_t stuck_us; /* since when no reply can come over it; 0: they can */
     struct watched_link *next, *previous; /* of those that are open */
-    struct read_stream stream;            /* as its server reads it */
+    struct late_reply late;
 };
 
-/* The newest "SET key token NX" of a connection, and what it says: who polls for a lock sends the
- * same bytes again, or the same but for the key. */
-struct evident_again {
-    int words, row, database;
-    int64_t reused, lease_us; /* reused: as of keys */
-    size_t key_length, rest_length;
-    char bytes[EVIDENT_MAX]; /* the key, and all behind it */
-};
-
-/* What one whose answer says all that it did was answered. */
-enum evident_answer { EVIDENT_YES, EVIDENT_NO, EVIDENT_ERROR };
-
-/* A request that names watched keys. */
+/* A request that names watched keys, and stands in line. */
 struct watched_request {
     struct watched_request *next;
     struct watched_link *link;
@@ -116,15 +140,6 @@ struct watched_request {
     int keys_count;
     struct key_look *before;            /* each, once its turn has come */
     int64_t began_us, sent_us, held_us; /* by a rule of the proxy, before it came here */
-    /* one whose answer says all that it did (evident.c): */
-    bool is_evident, is_read, is_answered;
-    enum evident_answer answer;
-    enum delivery heard;
-    int64_t lease_us, done_us;
-    struct watched_request *asked_next; /* of its connection */
-    int64_t read_us; /* by the server, which executed it then; as of monotonic_us() */
-    uint64_t end;    /* of its bytes on their way to the server, once request is NULL */
-    char reply[64], own[EVIDENT_USUAL]; /* own: its bytes, where they fit: many are under way */
 };
 
 struct watched_run {
@@ -151,8 +166,6 @@ struct watched_run {
     struct proxy *proxy;
     char version[VERSION_MAX];   /* of the server */
     struct watched_reads *reads; /* NULL: the server does not tell it */
-    struct watched_request *spare;
-    int spares;
     struct watched_request *current, *first, *last;
     uv_timer_t *next_turn; /* fires when the next one may begin */
 };
@@ -215,9 +228,7 @@ void watched_link_kill(struct watched_link *link, const char *name);
 /* What follows on it is not seen, or not understood: the history is not whole, for that was said.
  */
 void watched_link_lose(struct watched_link *link);
-/* One of its evident requests is told. */
 void watched_link_free(struct watched_link *link);
-void watched_link_leave(struct watched_link *link);
 void turns_free(struct watched_run *watching);
 
 /* --- link.c --- */
@@ -234,32 +245,64 @@ void watched_link_end_transaction(struct watched_link *link);
 
 /* --- evident.c --- */
 
-/* Is it one that need not stand in line? Then it is on its way, and so is told its answer. */
-bool evident_takes(struct watched_link *link, struct proxy_request *request);
-/* The same of one that the proxy lets pass unseen: its answer is told as one of its connection's.
- */
-bool evident_passes(struct watched_link *link, struct proxy_request *request);
-bool evident_has_passed(const struct watched_link *link, const struct proxy_request *request);
-void evident_heard(struct watched_link *link, const char *reply, size_t length);
+/* As proxy_hooks.repeats(): those that say the same as the newest one of their connection, but for
+ * the key, are on their way. */
+struct proxy_repeated evident_repeats(struct watched_link *link, const char *bytes, size_t length,
+                                      uint64_t from);
+/* Is it one that need not stand in line? Then it is on its way, and returns its owner: its answer
+ * is told. Else NULL. end: proxy_request_end(). */
+void *evident_takes(struct watched_link *link, const struct proxy_request *request, uint64_t end);
 /* The same of one that stands in line, and is the first there. */
 bool evident_goes_on(struct watched_request *turn);
-/* Its answer has come. */
-void evident_answered(struct watched_request *request, const char *reply, size_t length);
+/* Is it one of those? */
+static inline bool evident_is_owner(const struct watched_link *link, const void *owner)
+{
+    return owner == &link->line;
+}
+/* The answer to the first of its connection that have none, so many. */
+void evident_heard(struct watched_link *link, const char *reply, size_t length, int64_t count);
+/* Are there any under way? */
+static inline bool evident_is_under_way(const struct watched_link *link)
+{
+    return link->line.told != link->line.sent;
+}
 /* Its client has gone. */
 void evident_abandoned(struct watched_link *link);
 /* What becomes of its requests is not known. */
 void evident_lose(struct watched_link *link);
 /* Are there any of the turn's keys under way? */
 bool evident_conflicts(const struct watched_run *watching, const struct watched_request *turn);
-void evident_free_spare(struct watched_run *watching);
 
 /* --- evident_words.c --- */
 
-/* The row of its key, and the lease that it asks for (INT64_MAX: none). NO_KEY: it is not evident,
- * or must wait. */
-int evident_row(struct watched_link *link, const struct proxy_request *request, int64_t *lease_us);
+/* What it says, and the row of its key. NULL: it is not evident, or must wait. It is kept by
+ * whoever counts himself among its uses. */
+struct evident_text *evident_read(struct watched_link *link, const struct proxy_request *request,
+                                  int *row);
 /* The same of one that stands in line. */
-int evident_row_of(const struct watched_request *turn, int64_t *lease_us);
+struct evident_text *evident_read_turn(const struct watched_request *turn, int *row);
+/* The row of the key, where all else is as in the link's text (as many bytes). NO_KEY: it is not,
+ * or must wait. */
+int evident_row_again(struct watched_link *link, const char *bytes);
+void evident_text_drop(struct evident_text *text); /* by one use; NULL: nothing */
+/* Its words, into those of the run. */
+void evident_words(struct watched_run *watching, const struct evident_command *command);
+
+/* --- evident_line.c --- */
+
+void evident_line_grow(struct evident_line *line);
+static inline struct evident_command *evident_line_at(const struct evident_line *line,
+                                                      uint32_t number)
+{
+    return &line->rows[number & (line->size - 1)];
+}
+/* It is sent; not zeroed. */
+static inline struct evident_command *evident_line_push(struct evident_line *line)
+{
+    if (line->sent - line->told == line->size)
+        evident_line_grow(line);
+    return evident_line_at(line, line->sent++);
+}
 
 /* --- holders.c --- */
 

@@ -47,10 +47,11 @@ struct watched_key {
     int refusals_told, refused_count;
     int64_t granted;                /* which grant it is, counted, while is_lock */
     int64_t ends_us;                /* when its lease ends, while is_lock; INT64_MAX: never ... */
-    int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
+    int refused_last;               /* the newest of "refused", below */
     char name[WATCHED_KEY_MAX];     /* its bytes; may hold blanks, never a 0 */
     int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
     int64_t left_known;             /* in which state of knowledge */
+    int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
     bool has_left_fence;
     int64_t left_fence; /* as it was seen last */
     int64_t highest_fence;

@@ -132,14 +132,9 @@ void watched_link_kill(struct watched_link *link, const char *name)
         freeReplyObject(reply);
 }
 
-void watched_link_leave(struct watched_link *link)
-{
-    if (--link->evident == 0 && link->is_closed)
-        watched_link_free(link);
-}
-
 void watched_link_free(struct watched_link *link)
 {
-    free(link->again);
+    evident_text_drop(link->text);
+    free(link->line.rows);
     free(link);
 }

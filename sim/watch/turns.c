@@ -263,8 +263,10 @@ void turns_next(struct watched_run *watching)
     struct watched_request *turn;
     while ((turn = watching->first)) {
         struct watched_request *next = turn->next;
+        struct proxy_request *request = turn->request;
         const int64_t since_us = turn->sent_us;
         if (evident_goes_on(turn)) {
+            turn_free(turn);
             leave_line(watching, next, since_us);
         } else if (can_begin(watching, turn)) {
             leave_line(watching, next, since_us);
@@ -273,7 +275,7 @@ void turns_next(struct watched_run *watching)
         } else {
             return;
         }
-        proxy_request_forward(turn->request);
+        proxy_request_forward(request);
     }
 }
 
@@ -362,7 +364,6 @@ void turns_lose(struct watched_link *link)
 void turns_free(struct watched_run *watching)
 {
     assert(!watching->current && !watching->first);
-    evident_free_spare(watching);
     reads_free(watching->reads);
     words_free(&watching->words);
 }
