@@ -1,10 +1,11 @@
 """`picklock watch`: clients that do what no library does. What cannot be followed is unknown, with the reason, and holds up nobody."""
 
+import contextlib
 import subprocess
 
 import pytest
 from conftest import PICKLOCK, server
-from watching import json_of, violated
+from watching import json_of, violated, watch
 
 # Connections on which anything can be said.
 RAW = """
@@ -91,15 +92,102 @@ assert takes(other, B) and not gives(one, A)
     assert result.status == 1 and "release-own" in violated(results), result.out
 
 
-def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path):
-    """Somebody stands between watch and the server, and answers himself: whoever was refused hears that the lock is his."""
-    (tmp_path / "rules").write_text('lie: command=SET nth=2 after -> answer "+OK"\n')
-    with server() as port, subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{port}", "--rules", tmp_path / "rules"],
-                                            stdout=subprocess.PIPE, text=True) as between:
-        program = RAW + "assert takes(one, A) and takes(other, B)"
-        result, results = json_of(tmp_path, program, "--redis", f"redis://127.0.0.1:{int(between.stdout.readline())}")
-        between.terminate()
-    assert result.status == 2 and not holds(results) and "was answered otherwise than its key shows" in result.err, result.out + result.err
+@contextlib.contextmanager
+def between(tmp_path, rules):
+    """A server that is somebody else's, behind a proxy with rules of its own: their ports."""
+    (tmp_path / "rules").write_text(rules + "\n")
+    with server() as port, subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{port}", "--rules", tmp_path / "rules", "--log",
+                                             tmp_path / "log"], stdout=subprocess.PIPE, text=True) as proxy:
+        try:
+            yield port, int(proxy.stdout.readline())
+        finally:
+            proxy.terminate()
+
+
+def behind_rules(tmp_path, rules, program):
+    with between(tmp_path, rules) as (direct, port):
+        names = f"DIRECT, BETWEEN, LOG = {direct}, {port}, {str(tmp_path / 'log')!r}\n"
+        return json_of(tmp_path, RAW + names + program, "--redis", f"redis://127.0.0.1:{port}")
+
+
+OTHERWISE = "was answered otherwise than its key shows"
+
+
+@pytest.mark.parametrize(("rule", "program", "reason"), [
+    ('command=SET nth=2 after -> answer "+OK"', "assert takes(one, A) and takes(other, B)", OTHERWISE),
+    ('command=SET nth=2 after -> answer "$-1"', """assert takes(one, C) and gives(one, C)
+assert not takes(one, A) and not takes(other, B)""", OTHERWISE),
+    ('command=SETNX nth=1 after -> answer ":0"', "assert one.says('SETNX', 'lock:1', A) == b':0' and not takes(other, B)", OTHERWISE),
+    ('command=SET nth=2 -> answer "$-1"', "assert takes(one, C) and gives(one, C) and not takes(one, A) and takes(other, B)", OTHERWISE),
+    ('command=EVAL nth=1 -> answer ":1"', "assert takes(one, A) and gives(one, A) and not takes(other, B)", OTHERWISE),
+    ('command=EVAL nth=1 -> answer ":0"', "assert takes(one, A) and not takes(other, B) and not gives(one, A)", OTHERWISE),
+    ('command=EVAL nth=1 after -> answer ":0"', "assert takes(one, A) and not takes(other, B) and not gives(one, A) and takes(other, B)",
+     "was found gone before its time"),
+    ('command=EVALSHA nth=1 -> answer ":1"', """sha = client().script_load(CAD)
+assert takes(one, A) and one.says("EVALSHA", sha, 1, "lock:1", A) == b":1" and not takes(other, B)""", OTHERWISE),
+], ids=["granted, and is not", "refused, and is not", "the same of SETNX", "refused by nobody", "released, and is not", "not released",
+        "released, and denied", "by its digest"])
+def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path, rule, program, reason):
+    """Somebody stands between watch and the server, and answers himself, behind the command (after) or in its place."""
+    result, results = behind_rules(tmp_path, "lie: " + rule, program)
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+    assert reason in result.err, result.err
+
+
+# What somebody deletes past the proxy while a command is on its way: behind watch it is held until that is done.
+PAST = """
+assert takes(one, A) and not takes(other, B)
+other.sends(%s)
+while '"fault"' not in open(LOG).read(): pass
+assert redis.Redis(port=DIRECT).delete("lock:1") == 1 and redis.Redis(port=BETWEEN).echo("gone")
+assert other.hears() == %r
+"""
+
+
+@pytest.mark.parametrize(("command", "answer"), [
+    ('["SET", "lock:1", B, "NX", "PX", 20000]', b"+OK"), ('["SETNX", "lock:1", B]', b":1"), ('["SET", "lock:1", A, "NX", "PX", 30000]', b"+OK"),
+    ('["EVAL", CAD, 1, "lock:1", B]', b":0"), ('["EVAL", CAD, 1, "lock:1", A]', b":0"),
+], ids=["SET NX", "SETNX", "SET NX of its own", "another's release", "its own release"])
+def test_what_a_command_cannot_have_taken_away_is_nobodys_doing(tmp_path, command, answer):
+    name = command.split('"')[1]
+    rules = f'wait: command={name} nth={3 if name == "SET" else 1} -> hold until=gone\ngo: command=ECHO -> release gone'
+    result, results = behind_rules(tmp_path, rules, PAST % (command, answer))
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+    assert "was found gone before its time" in result.err, result.err
+
+
+def test_a_server_between_that_tells_the_truth_is_judged(tmp_path):
+    result, results = behind_rules(tmp_path, "wait: command=EVAL -> delay 5ms", """
+sha = client().script_load(CAD)
+for token in A, C, A:
+    assert takes(one, token) and not takes(other, B) and not gives(other, B) and gives(one, token) and not gives(one, token)
+    assert takes(other, token) and other.says("EVALSHA", sha, 1, "lock:1", B) == b":0" and other.says("EVALSHA", sha, 1, "lock:1", token) == b":1"
+assert one.says("SET", "lock:3", A, "NX", "PX", 30) == b"+OK"
+while other.says("SET", "lock:3", B, "NX", "PX", 20000) != b"+OK": pass
+assert one.says("EVAL", CAD, 1, "lock:3", A) == b":0" and other.says("EVAL", CAD, 1, "lock:3", B) == b":1"
+""")
+    assert result.status == 0 and set(violated(results)) <= {"mutual-exclusion"}, result.out + result.err  # who asks behind its lease overran it
+    assert "lease-exclusion" in holds(results), result.out + result.err
+
+
+@pytest.mark.parametrize(("command", "answer"), [
+    *(("TIME", answer) for answer in ("$-1", ":5", "+OK", "*0", "*2\\r\\n$-1\\r\\n$1\\r\\n5", "*2\\r\\n:5\\r\\n:6", "*2\\r\\n$3\\r\\nabc\\r\\n$1\\r\\n5")),
+    ("INFO", ":1"), ("INFO", "*0"),
+])
+def test_a_server_that_says_no_time_is_refused(tmp_path, command, answer):
+    with between(tmp_path, f'lie: command={command} -> answer "{answer}"') as (_, port):
+        result = watch(tmp_path, "", "--redis", f"redis://127.0.0.1:{port}")
+    assert result.status == 69 and command in result.err, (result.status, result.err)
+
+
+@pytest.mark.parametrize(("command", "answer"), [
+    ("TYPE", ":1"), ("TYPE", "$-1"), ("PEXPIRETIME", "$-1"), ("PEXPIRETIME", ":-5"), ("PEXPIRETIME", "*0"), ("GET", ":7"),
+    ("TIME", "*2\\r\\n$-1\\r\\n$-1")])
+def test_a_look_that_is_answered_with_nonsense_is_unknown(tmp_path, command, answer):
+    result, results = behind_rules(tmp_path, f'lie: command={command} beyond=1 -> answer "{answer}"',
+                                   "assert takes(one, A); takes(other, B); assert gives(one, A)")
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+    assert "could not be looked at: it answers" in result.err, result.err
 
 
 def test_memory_does_not_grow_with_requests_that_stood_in_line(tmp_path):

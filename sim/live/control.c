@@ -44,7 +44,11 @@ static enum fail login_refused(const struct url *url, const char *error, struct 
 
 /* --- what a server may answer --- */
 
-enum { ELEMENTS_MAX = 1 << 22 };
+enum {
+    ELEMENTS_MAX = 1 << 22,
+    SECONDS_DIGITS = 12, /* of a time: in microseconds it is a number of 64 bits */
+    MICRO_DIGITS = 6,
+};
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t element_count;
@@ -294,19 +298,30 @@ int64_t control_integer(redisContext *control, struct failure *failure, const ch
     return value;
 }
 
+/* A text of digits alone, at most so many: a whole number. */
+static bool is_whole(const redisReply *reply, size_t digits_max)
+{
+    return reply->type == REDIS_REPLY_STRING && reply->len > 0 && reply->len <= digits_max &&
+           strspn(reply->str, "0123456789") == reply->len;
+}
+
+enum fail control_read_time(const redisReply *reply, int64_t *now_us, struct failure *failure)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        !is_whole(reply->element[0], SECONDS_DIGITS) || !is_whole(reply->element[1], MICRO_DIGITS))
+        return failure_set(failure, FAIL_UNAVAILABLE, "it answers TIME with no time");
+    *now_us = atoll(reply->element[0]->str) * 1000000 + atoll(reply->element[1]->str);
+    return FAIL_NONE;
+}
+
 enum fail control_time_us(redisContext *control, int64_t *now_us, struct failure *failure)
 {
     redisReply *reply = control_ask(control, failure, "TIME");
     if (!reply)
         return FAIL_UNAVAILABLE;
-    bool is_time = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                   reply->element[0]->type == REDIS_REPLY_STRING &&
-                   reply->element[1]->type == REDIS_REPLY_STRING;
-    if (is_time)
-        *now_us = atoll(reply->element[0]->str) * 1000000 + atoll(reply->element[1]->str);
+    const enum fail fail = control_read_time(reply, now_us, failure);
     freeReplyObject(reply);
-    return is_time ? FAIL_NONE
-                   : failure_set(failure, FAIL_UNAVAILABLE, "it answers TIME with no time");
+    return fail;
 }
 
 void control_field(const char *info, const char *name, char *value, size_t size)

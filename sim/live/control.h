@@ -43,7 +43,8 @@ enum fail control_do(redisContext *control, struct failure *failure, const char 
 /* What an integer reply says; INT64_MIN and the failure's text when it is none. */
 int64_t control_integer(redisContext *control, struct failure *failure, const char *format, ...);
 
-/* What the server's clock says, in microseconds since 1970. */
+/* What the server's clock says, in microseconds since 1970; of a reply (borrowed) to TIME. */
+enum fail control_read_time(const redisReply *reply, int64_t *now_us, struct failure *failure);
 enum fail control_time_us(redisContext *control, int64_t *now_us, struct failure *failure);
 
 /* A field of an INFO text (borrowed): copies the value of "name:value" into value; "" when there is

@@ -113,7 +113,7 @@ static enum fail scan_key(struct key_scan *scan, const char *key, struct failure
 {
     char run[FOOTPRINT_RUN_MAX];
     bool is_mark;
-    if (!is_ours(key, run, &is_mark))
+    if (!key || !is_ours(key, run, &is_mark))
         return FAIL_NONE;
     struct leftover *row = row_of(scan->rows, scan->count, run);
     if (scan->removes)

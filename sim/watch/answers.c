@@ -71,18 +71,58 @@ bool tell_is_too_short(const struct telling *it, enum did did)
            strcmp(it->seen->name, "EXEC") != 0;
 }
 
-bool tell_is_contradicted(const struct telling *it, enum did did)
+/* A SET NX or SETNX whose answer says whether it made the key. */
+static bool is_asking(const struct telling *it)
+{
+    const char *name = it->seen->name;
+    return (strcmp(name, "SET") == 0 || strcmp(name, "SETNX") == 0) && tell_is_grant_like(it) &&
+           it->seen->words->count >= 3;
+}
+
+/* One of the scripts that release, and whose answer says whether it did. */
+static bool is_release(const struct telling *it)
 {
     const struct request_words *words = it->seen->words;
-    const struct key_look *behind = it->seen->behind;
-    char value[VALUE_TEXT_MAX];
-    const bool is_set = strcmp(it->seen->name, "SET") == 0;
-    if ((!is_set && strcmp(it->seen->name, "SETNX") != 0) || !tell_is_grant_like(it) ||
-        !it->seen->reply || words->count < 3 || words_set_says_old(words))
+    struct scripts *scripts = &it->watching->scripts;
+    if (words->count != 5 || !words_is(words, 2, "1"))
         return false;
-    const bool is_yes = is_set ? it->reply.kind == REPLY_OK
-                               : it->reply.kind == REPLY_INTEGER && it->reply.value == 1;
-    (void)keys_value(&it->watching->keys, words->at[2], words->lengths[2], value);
-    return is_yes ? behind->is_there && strcmp(behind->value, value) != 0
-                  : did == DID_CREATED && look_is_refusal(&it->reply);
+    return strcmp(it->seen->name, "EVALSHA") == 0
+               ? scripts_is_release_digest(scripts, words->at[1], words->lengths[1])
+               : strcmp(it->seen->name, "EVAL") == 0 &&
+                     scripts_is_release(scripts, it->watching->keys.control, words->at[1],
+                                        words->lengths[1]);
+}
+
+static bool is_number(const struct telling *it, int64_t number)
+{
+    return it->seen->reply && it->reply.kind == REPLY_INTEGER && it->reply.value == number;
+}
+
+bool tell_is_not_its(const struct telling *it, enum did did)
+{
+    if (did == DID_DELETED)
+        return is_number(it, 0) && is_release(it);
+    return (did == DID_OVERWRITTEN || did_is_expiry(did)) && is_asking(it);
+}
+
+/* Was that word of the command the key's value then? */
+static bool has_value(const struct telling *it, const struct key_look *look, int at)
+{
+    char value[VALUE_TEXT_MAX];
+    const struct request_words *words = it->seen->words;
+    (void)keys_value(&it->watching->keys, words->at[at], words->lengths[at], value);
+    return look->is_there && strcmp(look->value, value) == 0;
+}
+
+bool tell_is_contradicted(const struct telling *it, enum did did)
+{
+    const struct key_look *before = it->seen->before, *behind = it->seen->behind;
+    if (it->seen->reply && is_asking(it) && !words_set_says_old(it->seen->words)) {
+        const bool is_yes = it->reply.kind == REPLY_OK || is_number(it, 1);
+        return is_yes ? behind->is_there && !has_value(it, behind, 2)
+                      : look_is_refusal(&it->reply) && !before->is_there;
+    }
+    const bool is_yes = is_number(it, 1);
+    return (is_yes || is_number(it, 0)) && is_release(it) &&
+           (has_value(it, behind, 4) || (is_yes && did != DID_DELETED));
 }

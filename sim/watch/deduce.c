@@ -441,13 +441,17 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     enum did did = tell_did(&it, EFFECT_READ);
     const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
     struct seen_execution after = *seen;
-    if (tell_has_ended(&it, did)) {
-        after.before = &gone;
+    const bool has_ended = tell_has_ended(&it, did);
+    if (has_ended || tell_is_not_its(&it, did)) {
+        if (!has_ended && it.key->is_lock)
+            found_gone(&it);
+        after.before = !has_ended && tell_is_refusal(&it) ? seen->behind : &gone;
         it.seen = &after;
         it.key->is_lock = false;
         did = tell_did(&it, EFFECT_READ);
     }
-    if (tell_is_contradicted(&it, did))
+    const bool is_contradicted = tell_is_contradicted(&it, did);
+    if (is_contradicted)
         watching_missed(watching,
                         "%s was answered otherwise than its key shows: whoever answered "
                         "is not the server that was looked at",
@@ -455,7 +459,8 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     if (tell_is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
                         opaque_words(&it.opaque));
-    if (did == DID_CREATED && tell_is_grant_like(&it) && tell_is_lock(&it)) {
+    if (did == DID_CREATED && tell_is_grant_like(&it) && tell_is_lock(&it) &&
+        !(is_contradicted && tell_is_refusal(&it))) {
         granted(&it, did, true);
     } else if (!it.key->is_lock) {
         if (did == DID_CREATED || did == DID_OVERWRITTEN || did == DID_DELETED)

@@ -15,6 +15,7 @@ enum {
     MARGIN_US = 100000, /* a key that ends sooner is looked at */
     SLACK_US = 5000,    /* by their clock and ours an end may differ by that, and ... */
     DRIFT = 1000,       /* ... by one part in so many of the time since it was looked at */
+    NONE_EXPIRES = -2,  /* there is no such key; one more: it does not expire */
 };
 
 /* A key that lives longer, lives so long: 70 000 years, of which one may count on. */
@@ -202,9 +203,11 @@ static enum fail take_type(struct keys *keys, char type[16], struct failure *fai
     redisReply *reply = control_answer(keys->control, "TYPE", failure);
     if (!reply)
         return FAIL_UNAVAILABLE;
-    strncpy(type, reply->str ? reply->str : "", 15);
+    const bool is_type = reply->type == REDIS_REPLY_STATUS;
+    strncpy(type, is_type ? reply->str : "", 15);
     freeReplyObject(reply);
-    return FAIL_NONE;
+    return is_type ? FAIL_NONE
+                   : failure_set(failure, FAIL_UNAVAILABLE, "it answers TYPE with no type");
 }
 
 static enum fail take_expiry(struct keys *keys, int64_t *ms, struct failure *failure)
@@ -213,14 +216,20 @@ static enum fail take_expiry(struct keys *keys, int64_t *ms, struct failure *fai
     const bool is_asking = !keys->lacks_expiretime;
     redisReply *reply =
         control_answer(keys->control, "PEXPIRETIME", is_asking ? &refused : failure);
+    bool is_time = true;
     if (reply)
-        *ms = reply->type == REDIS_REPLY_INTEGER ? reply->integer : -1;
+        is_time = reply->type == REDIS_REPLY_INTEGER && reply->integer >= NONE_EXPIRES;
+    if (!is_time)
+        failure_set(failure, FAIL_UNAVAILABLE, "it answers %s with no time",
+                    is_asking ? "PEXPIRETIME" : "PTTL");
+    if (reply)
+        *ms = reply->integer;
     else if (is_asking && !keys->control->err)
         keys->lacks_expiretime = true; /* and this look is made again */
     else
         return failure_set(failure, FAIL_UNAVAILABLE, "the server does not say when keys expire");
     freeReplyObject(reply);
-    return FAIL_NONE;
+    return is_time ? FAIL_NONE : FAIL_UNAVAILABLE;
 }
 
 /* The value of what is no text is asked for by itself. */
@@ -232,13 +241,16 @@ static enum fail take_value(struct keys *keys, const char *name, const char *typ
     redisReply *reply = control_answer(keys->control, "GET", is_text ? failure : &refused);
     if (!reply && is_text)
         return FAIL_UNAVAILABLE;
-    if (reply && reply->type == REDIS_REPLY_STRING)
+    const bool is_value = reply && reply->type == REDIS_REPLY_STRING;
+    const bool is_answer = !is_text || is_value || reply->type == REDIS_REPLY_NIL;
+    if (is_value)
         (void)keys_value(keys, reply->str, reply->len, look->value);
-    look->is_there = (reply && reply->type == REDIS_REPLY_STRING) || !is_text;
+    look->is_there = is_value || !is_text;
     if (reply)
         freeReplyObject(reply);
     (void)name;
-    return FAIL_NONE;
+    return is_answer ? FAIL_NONE
+                     : failure_set(failure, FAIL_UNAVAILABLE, "it answers GET with no text");
 }
 
 static enum fail take_time(struct keys *keys, int64_t *now_us, struct failure *failure)
@@ -246,11 +258,9 @@ static enum fail take_time(struct keys *keys, int64_t *now_us, struct failure *f
     redisReply *reply = control_answer(keys->control, "TIME", failure);
     if (!reply)
         return FAIL_UNAVAILABLE;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2)
-        *now_us = strtoll(reply->element[0]->str, NULL, 10) * 1000000 +
-                  strtoll(reply->element[1]->str, NULL, 10);
+    const enum fail fail = control_read_time(reply, now_us, failure);
     freeReplyObject(reply);
-    return FAIL_NONE;
+    return fail;
 }
 
 /* Of a hash with one field its name, of a list with one member that, of all else its dump. */
@@ -262,7 +272,8 @@ static enum fail look_inside(struct keys *keys, const char *name, const char *ty
     for (size_t i = 0; i < sizeof asks / sizeof *asks; i++)
         if (strcmp(type, asks[i][0]) == 0)
             reply = control_ask(keys->control, failure, asks[i][1], name);
-    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1) {
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 &&
+        reply->element[0]->type == REDIS_REPLY_STRING) {
         (void)keys_value(keys, reply->element[0]->str, reply->element[0]->len, look->value);
         look->is_list = *type == 'l';
         freeReplyObject(reply);
@@ -318,8 +329,16 @@ static enum fail look_once(struct keys *keys, const struct watched_key *key, str
     control_append(keys->control, keys->lacks_expiretime ? "PTTL %s" : "PEXPIRETIME %s", key->name);
     control_append(keys->control, "GET %s", key->name);
     control_append(keys->control, "TIME");
-    if (take_type(keys, type, failure) || take_expiry(keys, &ms, failure) ||
-        take_value(keys, key->name, type, look, failure) || take_time(keys, &now_us, failure))
+    /* All are taken, else the next look would be answered by what is left; the first failure
+     * counts.
+     */
+    struct failure others;
+    enum fail fail = take_type(keys, type, failure);
+    fail |= take_expiry(keys, &ms, fail ? &others : failure);
+    fail |= take_value(keys, key->name, type, look, fail ? &others : failure);
+    fail |= take_time(keys, &now_us, fail ? &others : failure);
+    look->is_there &= !fail;
+    if (fail)
         return FAIL_UNAVAILABLE;
     if (strcmp(type, "none") == 0) {
         look->is_there = false;

@@ -111,7 +111,7 @@ void watched_link_follow(struct watched_link *link, struct proxy_request *reques
         link->database = 0;
     if (strcmp(request->name, "SELECT") == 0)
         note_database(link, request);
-    if (strcmp(request->name, "SCRIPT") == 0 && link->watching->reads)
+    if (strcmp(request->name, "SCRIPT") == 0)
         note_script(link->watching, request);
     /* What may let the server take keys away by itself. */
     if (strcmp(request->name, "CONFIG") == 0 || strcmp(request->name, "DEBUG") == 0)

@@ -43,13 +43,12 @@ bool scripts_is_release(struct scripts *scripts, redisContext *control, const ch
         return false;
     if (scripts->count == SCRIPTS_MAX)
         return true;
+    struct known_script *known = &scripts->known[scripts->count++];
+    memcpy(known->text, text, length);
+    known->length = length;
     redisReply *reply = control_ask(control, &failure, "SCRIPT LOAD %b", text, length);
-    if (reply && reply->type == REDIS_REPLY_STRING && reply->len == SCRIPT_DIGEST) {
-        struct known_script *known = &scripts->known[scripts->count++];
-        memcpy(known->text, text, length);
-        known->length = length;
+    if (reply && reply->type == REDIS_REPLY_STRING && reply->len == SCRIPT_DIGEST)
         memcpy(known->digest, reply->str, SCRIPT_DIGEST);
-    }
     if (reply)
         freeReplyObject(reply);
     return true;

@@ -91,6 +91,13 @@ static void turn_free(struct watched_request *turn)
     free(turn);
 }
 
+/* It could not be looked at: whose it is nobody knows. */
+static void lose_sight(struct watched_run *watching, int row, const struct failure *failure)
+{
+    watching_missed(watching, "a watched key could not be looked at: %s", failure->text);
+    watching->keys.rows[row].is_lock = false;
+}
+
 void watched_key_look(struct watched_run *watching, int row, struct key_look *look)
 {
     struct failure failure;
@@ -98,7 +105,7 @@ void watched_key_look(struct watched_run *watching, int row, struct key_look *lo
     const int64_t from_us = watching_now_us(watching);
     watching->read_us = 0; /* time passes while the server is asked */
     if (keys_look(&watching->keys, row, look, &failure))
-        watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
+        lose_sight(watching, row, &failure);
     else if (key->is_lock && strcmp(look->value, watching->holders[key->owner].token) == 0 &&
              !key_is_as_left(key, look, from_us, watching_now_us(watching)))
         watching_missed(watching,
@@ -118,7 +125,8 @@ static void begin(struct watched_run *watching, struct watched_request *turn)
     turn->sent_us = watching_now_us(watching);
 }
 
-/* Does the answer say that nothing was changed? */
+/* Does the answer say that nothing was changed? A key that was not there refuses nobody: it is
+ * looked at. */
 static bool is_idle(const struct watched_request *turn, const char *reply, size_t length)
 {
     const struct request_words *words = &turn->link->watching->words;
@@ -126,7 +134,8 @@ static bool is_idle(const struct watched_request *turn, const char *reply, size_
         length >= 4 && (memcmp(reply, "$-1\r", 4) == 0 || memcmp(reply, ":0\r\n", 4) == 0 ||
                         memcmp(reply, "_\r\n", 3) == 0);
     return kind_is_read(turn->name) ||
-           (is_no && kind_says_no(turn->name) && !words_set_says_old(words));
+           (is_no && kind_says_no(turn->name) && !words_set_says_old(words) &&
+            (turn->before->is_there || turn->name[0] != 'S'));
 }
 
 /* The key behind it. Where it was found by an answer alone, its time goes on. */
@@ -175,8 +184,8 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
         struct key_look behind;
         const int64_t looked_us = watching_now_us(watching);
         if (look_behind(watching, turn, i, looked_us, is_unchanged, &behind, &failure)) {
-            watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
-            return;
+            lose_sight(watching, turn->keys[i], &failure);
+            continue;
         }
         deduce(watching, &(struct seen_execution){.link = turn->link,
                                                   .name = turn->name,

@@ -85,9 +85,12 @@ static enum fail read_version(struct watched_run *watching, struct failure *fail
     redisReply *reply = control_ask(watching->keys.control, failure, "INFO server");
     if (!reply)
         return FAIL_UNAVAILABLE;
-    control_field(reply->str, "redis_version", watching->version, sizeof watching->version);
+    const bool is_info = reply->type == REDIS_REPLY_STRING;
+    if (is_info)
+        control_field(reply->str, "redis_version", watching->version, sizeof watching->version);
     freeReplyObject(reply);
-    return FAIL_NONE;
+    return is_info ? FAIL_NONE
+                   : failure_set(failure, FAIL_UNAVAILABLE, "INFO was answered with no text");
 }
 
 /* Of everybody who may still come while the run goes on. */
@@ -190,7 +193,9 @@ enum fail watching_open(struct watched_run *watching, const struct watch_options
 enum fail watching_connect(struct watched_run *watching, const struct url *url, bool is_ours,
                            struct failure *failure)
 {
-    if (control_open(&watching->keys.control, url, failure) || read_version(watching, failure))
+    int64_t now_us;
+    if (control_open(&watching->keys.control, url, failure) || read_version(watching, failure) ||
+        control_time_us(watching->keys.control, &now_us, failure))
         return failure->code;
     watching->keys.is_ours = is_ours;
     watching->keys.database = url->database;
