@@ -182,6 +182,7 @@ static struct asking *asking_made(const struct asking_options *options)
     intern_init(&asking->kinds);
     intern_init(&asking->late.kinds);
     intern_init(&asking->attempt_kinds);
+    intern_init(&asking->attempt_forms);
     intern_init(&asking->sequences.items);
     intern_init(&asking->classes.keys);
     intern_init(&asking->classes.rows_seen);

@@ -57,6 +57,7 @@ void asking_sequences_free(struct asking *asking)
     }
     free(asking->met);
     intern_close(&asking->attempt_kinds);
+    intern_close(&asking->attempt_forms);
     intern_close(&asking->sequences.items);
     free(asking->sequences.are_made);
 }
@@ -87,13 +88,18 @@ static bool find_way(const struct asking *asking, uint32_t node, struct attempt_
 }
 
 /* What of an attempt a worker may remember: how each of its operations ended, by which happening,
- * and whether a connection broke by then, or it heard of another's token. */
+ * behind which reply, and how many ticks were told from the operation before; whether a connection
+ * broke by then, or it heard of another's token. */
 struct end_told {
-    uint32_t operation, answer, happening, has_notice;
+    uint32_t operation, answer, happening, has_notice, reply, ticks;
 };
 struct told_kind {
     struct end_told ends[OPERATIONS_MAX];
-    uint32_t has_broken, has_heard;
+    uint32_t has_broken, has_heard, slow; /* these operations, as bits */
+};
+/* How its first and its last operation ended, behind which reply; and which were slow. */
+struct told_form {
+    uint32_t first_answer, operation, answer, reply, slow;
 };
 
 /* False: it is not one attempt, from its beginning to its end. */
@@ -102,6 +108,7 @@ static bool read_attempt(const struct asking *asking, const struct attempt_steps
 {
     enum happening operation = HAPPENING_COUNT;
     int attempts = 0, ended = 0;
+    uint32_t ticks = 0;
     memset(kind, 0, sizeof *kind);
     for (int i = 0; i < way->count; i++) {
         const struct history_edge edge = worker_asker_edge(&asking->worker, way->nodes[i]);
@@ -111,31 +118,46 @@ static bool read_attempt(const struct asking *asking, const struct attempt_steps
             operation = (enum happening)edge.happening;
         kind->has_broken |= edge.happening == HAPPENS_RESET || edge.happening == HAPPENS_CUT;
         kind->has_heard |= edge.whose == WHOSE_OTHER || edge.whose == WHOSE_SAME;
-        if (step->has_ended && ended < OPERATIONS_MAX)
-            kind->ends[ended++] = (struct end_told){.operation = (uint32_t)operation + 1,
-                                                    .answer = step->answer,
-                                                    .happening = edge.happening,
-                                                    .has_notice = step->has_notice};
+        ticks += edge.elapsed > 0 ? (uint32_t)edge.elapsed : 0;
+        if (!step->has_ended || ended == OPERATIONS_MAX)
+            continue;
+        kind->slow |= (uint32_t)(ticks > 0) << ended;
+        kind->ends[ended++] = (struct end_told){.operation = (uint32_t)operation + 1,
+                                                .answer = step->answer,
+                                                .happening = edge.happening,
+                                                .has_notice = step->has_notice,
+                                                .reply = edge.reply,
+                                                .ticks = ticks};
+        ticks = 0;
     }
     return attempts == 1 && ended > 0;
 }
 
-/* How its first and its last operation ended. */
-static uint32_t form_of(const struct told_kind *kind)
+/* But for how slow each was, and what it heard. */
+static uint32_t outline_of(struct asking *asking, struct told_kind kind)
 {
-    int last = 0;
-    while (last + 1 < OPERATIONS_MAX && kind->ends[last + 1].operation)
-        last++;
-    return (kind->ends[0].answer * HAPPENING_COUNT + kind->ends[last].operation) *
-               (ANSWER_LOST + 1) +
-           kind->ends[last].answer;
+    for (int i = 0; i < OPERATIONS_MAX; i++)
+        kind.ends[i].reply = kind.ends[i].ticks = 0;
+    return intern_put(&asking->attempt_kinds, &kind, sizeof kind);
+}
+
+static uint32_t form_of(struct asking *asking, const struct told_kind *kind)
+{
+    struct told_form form = {.first_answer = kind->ends[0].answer, .slow = kind->slow};
+    for (int i = 0; i < OPERATIONS_MAX && kind->ends[i].operation; i++) {
+        form.operation = kind->ends[i].operation;
+        form.answer = kind->ends[i].answer;
+        form.reply = kind->ends[i].reply;
+    }
+    return intern_put(&asking->attempt_forms, &form, sizeof form);
 }
 
 static struct attempt_end end_of(struct asking *asking, uint32_t node, const struct told_kind *kind)
 {
     struct attempt_end end = {.node = node,
                               .kind = intern_put(&asking->attempt_kinds, kind, sizeof *kind),
-                              .form = form_of(kind),
+                              .outline = outline_of(asking, *kind),
+                              .form = form_of(asking, kind),
                               .is_struck = kind->has_broken};
     for (int i = 0; i < OPERATIONS_MAX && kind->ends[i].operation; i++) {
         const bool is_acquire = kind->ends[i].operation == HAPPENS_ACQUIRE + 1;

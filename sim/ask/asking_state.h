@@ -125,7 +125,7 @@ struct asking {
     struct asking_replayed replayed; /* by asking_replay_walks() */
     struct met_ends *met;            /* by searches; met_now: of the one that goes on */
     int met_count, met_now;
-    struct intern_table attempt_kinds;
+    struct intern_table attempt_kinds, attempt_forms;
     struct sequences_had sequences;
     struct asking_sequences sequences_asked; /* by asking_ask_sequences() */
     char token_comes_back[2048];             /* behind an attempt that wrote nothing, so; "" */

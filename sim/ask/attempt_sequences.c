@@ -16,7 +16,7 @@ enum { ITEMS_EACH = LAST_ENDS + 1, OPERATIONS = 3 };
 
 struct item {
     uint32_t client, operation;
-    uint32_t ends[LAST_ENDS]; /* kinds, from 1, the last one first, or forms; or before a row */
+    uint32_t ends[LAST_ENDS]; /* from 1, the last one first; or before a row */
 };
 
 /* What it adds: whoever is asked, then what it adds for each client; each item once. */
@@ -41,12 +41,12 @@ static bool is_refused_at(const struct sequence_choice *choice,
     return choice->ends[sequence->ends[at]].is_refused;
 }
 
-/* By its kind; or is_coarse: by its form. */
+/* The more of them stand in a row, the coarser. */
 static uint32_t end_at(const struct sequence_choice *choice,
-                       const struct attempt_sequence *sequence, int at, bool is_coarse)
+                       const struct attempt_sequence *sequence, int at, int row)
 {
     const struct attempt_end *end = at < 0 ? NULL : &choice->ends[sequence->ends[at]];
-    return !end ? NO_END : 1 + (is_coarse ? end->form : end->kind);
+    return !end ? NO_END : 1 + (row == 1 ? end->kind : row == 2 ? end->outline : end->form);
 }
 
 static bool is_granted(const struct attempt_end *end)
@@ -109,7 +109,7 @@ static struct item item_of(const struct sequence_choice *choice,
 {
     struct item item = {.client = ANY_CLIENT};
     for (int i = 0; i < last; i++)
-        item.ends[i] = end_at(choice, sequence, at - 1 - i, last == LAST_ENDS);
+        item.ends[i] = end_at(choice, sequence, at - 1 - i, last);
     return item;
 }
 
@@ -124,8 +124,9 @@ static int items_of_any(const struct sequence_choice *choice,
         for (int last = 2; last <= LAST_ENDS && last <= at; last++)
             count += put_each(choice->had, operations, item_of(choice, sequence, at, last),
                               numbers + count);
-        const struct item item = {.client = ANY_CLIENT,
-                                  .ends = {IS_ROW, end_at(choice, sequence, at - 1 - row, true)}};
+        const struct item item = {
+            .client = ANY_CLIENT,
+            .ends = {IS_ROW, end_at(choice, sequence, at - 1 - row, LAST_ENDS)}};
         if (row >= LONG_ROW)
             count += put_each(choice->had, operations, item, numbers + count);
     }

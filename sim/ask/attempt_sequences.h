@@ -3,8 +3,8 @@
  *
  * What a sequence adds, for each of its attempts: how the last one, two and three before it ended,
  * with the operations that are asked for in it; and a long row of refusals, with what was before
- * that. Behind one end each client is asked; behind more, any; behind three, of ends of one form
- * any. */
+ * that. Behind one end of each kind each client is asked; behind more, any: behind two of each
+ * outline, behind three of each form. */
 #ifndef PICKLOCK_ASK_ATTEMPT_SEQUENCES_H
 #define PICKLOCK_ASK_ATTEMPT_SEQUENCES_H
 
@@ -12,12 +12,13 @@
 
 #include <stdbool.h>
 
-enum { SEQUENCE_MAX = 40, SEQUENCE_ENDS_MAX = 16 };
+enum { SEQUENCE_MAX = 40, SEQUENCE_ENDS_MAX = 48 };
 
 /* A way in which an attempt can end. */
 struct attempt_end {
     uint32_t node;       /* of the histories of one attempt that end so, the first */
-    uint32_t kind;       /* its number, the same in all searches */
+    uint32_t kind;       /* its number, the same in all searches; so are the next ones */
+    uint32_t outline;    /* that, coarser */
     uint32_t form;       /* how it was asked for, and how it ended, at its coarsest */
     uint32_t operations; /* asked for in it, as bits; what is granted has more than one */
     bool is_refused;     /* so that another attempt is free */

@@ -7,7 +7,7 @@
 
 #include "test/asked_worker.h"
 
-enum { WALKS = 4, SEQUENCES = 24 };
+enum { WALKS = 4, SEQUENCES = 100 };
 
 static struct failure look(const char *program, const char *as, int fault, int rounds,
                            struct asking_figures *figures)
@@ -80,6 +80,15 @@ static void what_is_remembered_of_ends_in_an_order_is_found_out(void **state)
     expect("behind rgr slowly", NONE, 2, deletes);
 }
 
+/* Each of them is made as slow as a search has it, where the worker looks at a clock. */
+static void how_long_an_attempt_took_may_be_remembered_too(void **state)
+{
+    (void)state;
+    expect_nothing("trailing_worker", "behind never timed", FAULT_SLOW_WORK);
+    expect("behind hrr timed", FAULT_SLOW_WORK, 2,
+           "when it is asked to acquire, it sends DEL lock");
+}
+
 /* Where a connection breaks, so do those beside it. */
 static void another_connection_that_breaks_with_one_is_found_out(void **state)
 {
@@ -108,6 +117,7 @@ int main(void)
         cmocka_unit_test(who_remembers_nothing_does_as_it_has_answered),
         cmocka_unit_test(who_sends_two_commands_at_once_does_as_it_has_answered),
         cmocka_unit_test(what_is_remembered_of_ends_in_an_order_is_found_out),
+        cmocka_unit_test(how_long_an_attempt_took_may_be_remembered_too),
         cmocka_unit_test(another_connection_that_breaks_with_one_is_found_out),
         cmocka_unit_test(what_only_another_client_remembers_is_found_out),
         cmocka_unit_test(a_token_that_comes_back_is_found_out),

@@ -11,9 +11,9 @@ enum { ACQUIRE = 1, RELEASE = 2, SEED = 1, MANY = 100 };
 enum { REFUSED, GRANTED, FAILED, ENDS };
 
 static const struct attempt_end ends[ENDS] = {
-    [REFUSED] = {.kind = 10, .form = 1, .operations = ACQUIRE, .is_refused = true},
-    [GRANTED] = {.kind = 11, .form = 2, .operations = ACQUIRE | RELEASE},
-    [FAILED] = {.kind = 12, .form = 3, .operations = ACQUIRE, .is_struck = true}};
+    [REFUSED] = {.kind = 10, .outline = 10, .form = 1, .operations = ACQUIRE, .is_refused = true},
+    [GRANTED] = {.kind = 11, .outline = 11, .form = 2, .operations = ACQUIRE | RELEASE},
+    [FAILED] = {.kind = 12, .outline = 12, .form = 3, .operations = ACQUIRE, .is_struck = true}};
 
 struct asked_sequences {
     struct sequences_had had;

@@ -106,10 +106,10 @@ class Moody(Trailing):
 
 
 class Behind(SetNxPxCad):
-    """It deletes the key first in an attempt behind others that ended so, `behind rge [slowly|of-b]`: refused, granted, with an error. Slowly: as it
-    releases, it waits for 0.3 of a lease, before and behind; of-b: client B alone."""
+    """It deletes the key first in an attempt behind others that ended so, `behind rge [slowly|of-b|timed]`: refused, granted, with an error. Slowly: as it
+    releases, it waits for 0.3 of a lease, before and behind; of-b: client B alone; timed: a grant that was held for half a lease, and released, is an h."""
 
-    ends, slowly = "", "slowly" in sys.argv
+    ends, slowly, timed = "", "slowly" in sys.argv, "timed" in sys.argv
 
     def init(self, settings):
         super().init(settings)
@@ -125,11 +125,15 @@ class Behind(SetNxPxCad):
             return taken
         finally:
             self.ends += end
+            self.since = time.monotonic() if self.timed else None
 
     def release(self):
+        is_late = self.timed and time.monotonic() - self.since > 0.4 * self.ms / 1000
         if self.slowly:
             time.sleep(0.3 * self.ms / 1000)
         released = super().release()
+        if is_late and released:
+            self.ends = self.ends[:-1] + "h"
         if self.slowly:
             time.sleep(0.3 * self.ms / 1000)
         return released
