@@ -334,6 +334,7 @@ struct ledger {
                              attempt before its last: from then on calls and returns say nothing */
     bool has_stranger;    /* a key was there that nobody in the history wrote */
     bool is_closed; /* nobody else writes to the keys: a reply that they do not explain is none */
+    bool is_struck; /* by a fault of a server */
     char impossible[STRANGE_BYTES]; /* the first such; "": none */
     char strange[STRANGE_BYTES];    /* the first effect that nothing in the history explains; "" */
     struct doubt doubts[DOUBTS_MAX];

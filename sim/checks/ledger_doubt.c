@@ -15,12 +15,18 @@ static void print_impossible(char text[STRANGE_BYTES], const struct context *con
                              const char *but)
 {
     const struct event *event = context->event;
+    const struct key_effect *effect = &context->effect;
     (void)snprintf(text, STRANGE_BYTES,
-                   "%s's %s, executed at %s, was answered as where the key is %s, but %s: no "
-                   "server can have answered so to which nobody else writes",
-                   client_name(context->ledger, event->client), event_command_name(event),
-                   MS(event->time_us),
-                   context->effect.before == BEFORE_ABSENT ? "not there" : "there", but);
+                   "server %d answered %s's %s, executed at %s, as where the key is %s, but %s: %s",
+                   event->server + 1, client_name(context->ledger, event->client),
+                   event_command_name(event), MS(event->time_us),
+                   effect->is_unlike                 ? "not its own"
+                   : effect->before == BEFORE_ABSENT ? "not there"
+                                                     : "there",
+                   but,
+                   context->ledger->is_closed
+                       ? "no server can have answered so to which nobody else writes"
+                       : "somebody took the key away past this history, or that is not so");
 }
 
 static void print_strange(char text[STRANGE_BYTES], const struct context *context, const char *but)
@@ -40,10 +46,28 @@ void ledger_note_impossible(const struct context *context, const char *but)
         print_impossible(ledger->impossible, context, but);
 }
 
+/* Does a typed command's answer contradict a key that the history itself wrote, or deleted, where
+ * others may write, too? Theirs may refuse anybody, but has nobody's token. Who is granted the lock
+ * where another's key stood shows that it was lost: that is judged as such. What struck a server
+ * may have cost more than is told, and a copy may be read before what it copies. */
+static bool is_contradicted(const struct context *context)
+{
+    const struct ledger *ledger = context->ledger;
+    const struct event *event = context->event;
+    const struct key_effect *effect = &context->effect;
+    return ledger_key_standing(context->key).is_sure && !ledger->is_struck &&
+           effect->did != DID_CREATED &&
+           !ledger_is_repeated(&ledger->clients[event->client], event) &&
+           (effect->before == BEFORE_ABSENT || effect->is_unlike || change_knows_old(effect));
+}
+
 void ledger_note_strange(const struct context *context, const char *but)
 {
     struct ledger *ledger = context->ledger;
-    if (!context->event->opaque)
+    if (!context->event->opaque && !ledger->is_closed && !ledger->impossible[0] &&
+        is_contradicted(context))
+        print_impossible(ledger->impossible, context, but);
+    else if (!context->event->opaque)
         ledger_note_impossible(context, but);
     else if (!ledger->strange[0])
         print_strange(ledger->strange, context, but);

@@ -280,6 +280,7 @@ void ledger_fault(struct ledger *ledger, const struct event *event)
 {
     const enum fault_effect effect = fault_effect(event->fault);
     const bool is_of_one_lock = fault_keys(event->fault) == FAULT_KEYS_LOCK_LOST;
+    ledger->is_struck |= event->server >= 0 && fault_blame(event->fault) == FAULT_OF_SERVER;
     if (event->server < 0 || fault_blame(event->fault) != FAULT_OF_SERVER ||
         effect == FAULT_LOSES_SCRIPTS || effect == FAULT_ENDS_CONNECTIONS ||
         effect == FAULT_MOVES_SLOT)
