@@ -215,6 +215,21 @@ class Worker(Worker):
     assert ran.status == 64 and 'its last words: "giving up"' in ran.err, ran
 
 
+@pytest.mark.parametrize("length", [100, 1 << 20])
+def test_a_line_on_standard_error_is_told_once_however_long_it_is(picklock, worker, length):
+    """The line behind it is told, too."""
+    ran = once(picklock, worker(f"""
+class Worker(Worker):
+    def release(self):
+        sys.stderr.write("x" * {length} + "\\nbehind that\\n")
+        sys.stderr.flush()
+        return super().release()
+"""))
+    told = [line.split("prints: ")[1] for line in ran.out.splitlines() if "prints: " in line]
+    assert ran.status == 0 and len(told) >= 2 and told[1::2] == ["behind that"] * (len(told) // 2), ran
+    assert all(line.startswith("x" * 100) and len(line) < 600 for line in told[::2]), told
+
+
 @pytest.mark.parametrize("caught", ["OSError", "()"], ids=["caught", "not caught"])
 @pytest.mark.parametrize("when", ["init(self, settings)", "acquire(self, wait_ms)"], ids=["init", "acquire"])
 def test_a_connection_past_the_proxy(picklock, worker, when, caught):

@@ -21,6 +21,7 @@ enum { STREAM_OUT, STREAM_ERR, STREAM_BELL, STREAMS };
 struct lines {
     char *bytes; /* PROTOCOL_LINE_MAX of them */
     size_t used;
+    bool is_cut; /* its beginning was taken: it is longer than that */
 };
 
 struct worker {
@@ -174,7 +175,7 @@ static void take_line(struct worker *worker, int stream, const char *line, size_
         take_words(worker, line, length);
 }
 
-/* All whole lines that have come; a line that is too long is one of its own. */
+/* All whole lines that have come; of one that is too long its beginning. */
 static void take_lines(struct worker *worker, int stream)
 {
     struct lines *lines = &worker->lines[stream];
@@ -183,11 +184,15 @@ static void take_lines(struct worker *worker, int stream)
         char *begin = lines->bytes + done, *end = memchr(begin, '\n', lines->used - done);
         if (!end)
             break;
-        take_line(worker, stream, begin, (size_t)(end - begin));
+        if (!lines->is_cut)
+            take_line(worker, stream, begin, (size_t)(end - begin));
+        lines->is_cut = false;
         done = (size_t)(end - lines->bytes) + 1;
     }
     if (!done && lines->used == PROTOCOL_LINE_MAX) {
-        take_line(worker, stream, lines->bytes, lines->used);
+        if (!lines->is_cut)
+            take_line(worker, stream, lines->bytes, lines->used);
+        lines->is_cut = true;
         done = lines->used;
     }
     memmove(lines->bytes, lines->bytes + done, lines->used - done);
@@ -212,7 +217,7 @@ static void read_stream(struct worker *worker, int stream)
     }
     if (!worker->has_closed[stream])
         return;
-    if (lines->used)
+    if (lines->used && !lines->is_cut)
         take_line(worker, stream, lines->bytes, lines->used);
     lines->used = 0;
     (void)uv_poll_stop(&worker->polls[stream]);
