@@ -145,6 +145,8 @@ static enum fail ask_some(struct asking *asking, const struct chosen *chosen, in
         fail = start_ahead(asking, at_most_a_session(left - count), failure);
     if (!fail)
         fail = ask_nodes(asking, session, processes - 1, chosen->nodes + *at, count, failure);
+    if (!fail)
+        fail = asking_check_session(asking, session, failure);
     session_free(session);
     *at += count;
     return fail;
@@ -223,6 +225,7 @@ bool asking_audit(struct asking *asking, int percent, int64_t until_us)
     for (uint32_t i = 0; i < asking->server.questions.count && !asking->failure.code; i++)
         if (i * (uint32_t)percent / 100 != (i + 1) * (uint32_t)percent / 100)
             (void)server_ask_again(&asking->server, i, &asking->failure);
+    (void)asking_find_past(asking);
     asking->worker.runs = runs;
     return has_asked;
 }

@@ -337,7 +337,7 @@ static enum fail compare_all(struct product_walk *it, const struct successor *st
 }
 
 /* What cannot be done says nothing of workers: a timer that rings elsewhere, a key that is gone.
- * But a worker that has ended, or answers what is no answer, does. */
+ * But a worker that has ended, answers what is no answer, or goes past the proxy, does. */
 static enum fail apply_all(struct product_walk *it, const struct choice *choices, int count,
                            struct failure *failure)
 {
@@ -345,7 +345,7 @@ static enum fail apply_all(struct product_walk *it, const struct choice *choices
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < count && !fail; i++)
         fail = it->world->ops->apply(it->world, &choices[i], &why);
-    it->is_lost = fail == FAIL_UNKNOWN;
+    it->is_lost = fail == FAIL_UNKNOWN && !world_worker_is_past(it->world);
     if (!fail || it->is_lost)
         return FAIL_NONE;
     return failure_set(failure, FAIL_UNKNOWN,

@@ -148,6 +148,10 @@ void asking_sequences_free(struct asking *asking);
  * is_struck: a fault has struck it. */
 bool asking_has_written_nothing(const uint8_t *budget, bool is_struck);
 
+/* Nobody has gone past the proxy in that session, which asks and answers: session_check_past(). */
+enum fail asking_check_session(const struct asking *asking, struct session *session,
+                               struct failure *failure);
+
 /* Servers and processes for that many clients, started, and not waited for: see session_start(). */
 enum fail asking_start_session(struct asking *asking, struct session **session, int clients,
                                uint64_t seed, struct failure *failure);

@@ -368,6 +368,9 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
         }
         finish(asking, asked, &cells->rows[i], &args->program->program);
     }
+    const bool is_past = asked && asking_find_past(asked);
+    for (int i = 0; i < cells->count && is_past; i++)
+        cell_doubt_finished(&cells->rows[i], asking_failure(asked)->text);
     return asked ? conclude(asking, asked, args, fail, failure) : fail;
 }
 
@@ -488,13 +491,4 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     heartbeat_end();
     free(before);
     return fail;
-}
-
-void explore_asking_confirmed(const struct cells *cells)
-{
-    for (int i = 0; i < cells->count; i++)
-        for (int p = 0; p < PROPERTY_COUNT; p++)
-            if (cells->rows[i].outcome.findings[p].verdict == VERDICT_VIOLATED)
-                cells->on_redis[i][p] =
-                    cells->rows[i].witnesses[p].is_confirmed ? CONFIRMED_YES : CONFIRMED_NOTHING;
 }

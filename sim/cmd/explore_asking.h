@@ -43,7 +43,4 @@ void explore_asking_suit(struct cell *cell);
 enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
                              const struct explore_args *args, struct failure *failure);
 
-/* What the replays said, into cells->on_redis. */
-void explore_asking_confirmed(const struct cells *cells);
-
 #endif

@@ -365,6 +365,16 @@ static enum fail fill_minimals(struct cells *cells, const struct explore_args *a
 
 /* --- either --- */
 
+/* What the replays of workers said, into cells->on_redis. */
+static void take_confirmed(const struct cells *cells)
+{
+    for (int i = 0; i < cells->count; i++)
+        for (int p = 0; p < PROPERTY_COUNT; p++)
+            if (cells->rows[i].outcome.findings[p].verdict == VERDICT_VIOLATED)
+                cells->on_redis[i][p] =
+                    cells->rows[i].witnesses[p].is_confirmed ? CONFIRMED_YES : CONFIRMED_NOTHING;
+}
+
 enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                      const struct scheme_list *wanted, const struct shard *shard, int64_t *whole,
                      struct failure *failure)
@@ -376,7 +386,7 @@ enum fail cells_fill(struct cells *cells, const struct explore_args *args,
                          : fill_matrix(cells, args, wanted, shard, deadline_us, whole, failure);
     cells->on_redis = memory_new((size_t)cells->count + 1, sizeof *cells->on_redis);
     if (args->asking && !fail)
-        explore_asking_confirmed(cells);
+        take_confirmed(cells);
     return fail;
 }
 

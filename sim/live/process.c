@@ -286,7 +286,20 @@ enum fail process_finish(struct process *process, struct failure *failure)
     if (process_await_ready(process, failure) ||
         (process->clock && process_prove_steered(process, failure)))
         return FAIL_UNAVAILABLE;
+    process->accepted = process->reads ? atomic_load(&process->reads->accepted) : 0;
     return process_note_settings(process, failure);
+}
+
+enum fail process_count_connections(struct process *process, uint64_t *count,
+                                    struct failure *failure)
+{
+    /* Ours is among them, unless the library that counts is not in it. */
+    if (!process->reads || !process->accepted)
+        return failure_set(failure, FAIL_UNAVAILABLE, "it does not tell who connects");
+    if (control_do(process->control, failure, "PING"))
+        return FAIL_UNAVAILABLE;
+    *count = atomic_load(&process->reads->accepted) - process->accepted;
+    return FAIL_NONE;
 }
 
 enum fail process_start(struct process *process, const struct process_options *options,

@@ -41,6 +41,7 @@ struct process {
     struct clock_page *clock;
     bool is_stopped;        /* by process_stop() */
     struct read_log *reads; /* in which order it reads; NULL: no shim, or no room for it */
+    uint64_t accepted;      /* connections, by when it was ready */
     char *settings;         /* as it was when it was ready: process_reset() */
     int64_t calls; /* by then, and when that was compared last, of commands that change them */
 };
@@ -70,6 +71,11 @@ enum fail process_reset(struct process *process, bool keeps_replica, struct fail
 
 /* Is a replica in that state, which has it from its primary? Asks only. */
 enum fail process_prove_blank_replica(struct process *process, struct failure *failure);
+
+/* Connections that it has accepted since it was ready, of whomever: asks it, so that all that were
+ * made by now are counted. FAIL_UNAVAILABLE: it does not tell. */
+enum fail process_count_connections(struct process *process, uint64_t *count,
+                                    struct failure *failure);
 
 /* SIGSTOP, and SIGCONT (nothing when it is not stopped): waits until the system says that it stands
  * still, or goes on. While it stands still it must not be asked anything. FAIL_UNAVAILABLE: it has

@@ -27,7 +27,8 @@ struct read_row {
 };
 
 struct read_log {
-    _Atomic uint64_t written; /* rows so far; the newest READ_LOG_ROWS are there */
+    _Atomic uint64_t written;  /* rows so far; the newest READ_LOG_ROWS are there */
+    _Atomic uint64_t accepted; /* connections so far */
     struct read_row rows[READ_LOG_ROWS];
 };
 

@@ -80,6 +80,8 @@ static void note(int descriptor)
 int accept4(int listener, __SOCKADDR_ARG peer, socklen_t *restrict size, int flags)
 {
     const int descriptor = (int)syscall(SYS_accept4, listener, peer.__sockaddr__, size, flags);
+    if (reads && descriptor >= 0)
+        (void)atomic_fetch_add(&reads->accepted, 1);
     note(descriptor);
     return descriptor;
 }

@@ -130,6 +130,7 @@ void link_dial(struct proxy_link *link)
 {
     const struct address *upstream = &link->proxy->upstream;
     link->dial.data = link;
+    link->proxy->dials += link->proxy->upstream_is_known;
     int error = uv_timer_start(&link->timer, on_late, DIAL_MS, 0);
     assert(!error);
     if (!link->proxy->upstream_is_known) {

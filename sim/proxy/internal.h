@@ -158,6 +158,7 @@ struct proxy {
     struct carriers *carriers; /* hold the sockets of links that stand; NULL: we do */
     struct proxy_link *links;
     uint64_t links_opened;
+    uint64_t dials;                                  /* to the upstream */
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
     uint64_t reads, requests, replies;
     int64_t links_count, links_max;

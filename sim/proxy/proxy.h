@@ -141,6 +141,7 @@ int64_t proxy_links_count(const struct proxy *proxy);
  */
 struct proxy_traffic {
     uint64_t links;   /* accepted */
+    uint64_t dials;   /* connections to the upstream that were begun */
     uint64_t ended;   /* goes up when a client is told of an end, of one direction or of both */
     uint64_t read;    /* bytes from clients */
     uint64_t written; /* bytes to clients that the kernel took */

@@ -25,6 +25,7 @@ static enum fail open_events(struct key_watch *watch, redisContext *control,
     const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
     if (watch->events)
         return FAIL_NONE;
+    watch->opened++;
     watch->events = redisConnectWithTimeout(control->tcp.host, control->tcp.port, limit);
     if (!watch->events || watch->events->err || redisSetTimeout(watch->events, limit) != REDIS_OK)
         return no_events(watch, failure);
@@ -141,8 +142,10 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
     if (now_us == KEY_WATCH_REAL_TIME && watch->has_expired)
         *state = (struct key_state){.ttl_us = TIME_NEVER};
     watch->has_expired = false;
-    if (is_same_key &&
-        (writes || (now_us != KEY_WATCH_REAL_TIME && !is_as_left(watch, state, now_us))))
+    watch->is_past =
+        is_same_key &&
+        (writes || (now_us != KEY_WATCH_REAL_TIME && !is_as_left(watch, state, now_us)));
+    if (watch->is_past)
         return failure_set(
             failure, FAIL_UNKNOWN,
             "somebody changed the key '%s' past the proxy, between two commands that "
@@ -186,5 +189,5 @@ void key_watch_forget(struct key_watch *watch)
 {
     if (watch->events)
         redisFree(watch->events);
-    *watch = (struct key_watch){0};
+    *watch = (struct key_watch){.opened = watch->opened};
 }

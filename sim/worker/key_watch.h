@@ -17,6 +17,8 @@
 struct key_watch {
     redisContext *events; /* NULL: not opened yet */
     bool has_expired;     /* the key, since key_watch_before() */
+    uint64_t opened;      /* connections of ours for that, so far */
+    bool is_past;         /* somebody changed the key past the proxy: key_watch_before() */
     bool is_known;        /* how the key was left: */
     char name[LOOK_KEY_MAX];
     struct key_state last;

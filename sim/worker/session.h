@@ -227,6 +227,10 @@ void session_set_dead(struct session *session, int server, bool is_dead);
 enum fail session_refuse_all(struct session *session, int server, struct failure *failure);
 enum fail session_accept(struct session *session, int server, struct failure *failure);
 redisContext *session_control(const struct session *session, int server);
+/* Has each server had no connections but ours so far: those that came through the proxy, and so
+ * many (first) that the caller has opened to the first one? Not of servers that faults have struck.
+ * FAIL_UNKNOWN: somebody went past the proxy. (past.c) */
+enum fail session_check_past(struct session *session, uint64_t first, struct failure *failure);
 const char *session_server_version(const struct session *session);
 
 #endif

@@ -102,6 +102,7 @@ struct session {
     bool has_selected;
     bool wants_who; /* one of them has said who it is: so each has to, on each connection */
     unsigned promises;
+    uint64_t beside[SERVERS_MAX]; /* connections that it has opened itself: session_open_beside() */
     unsigned dead; /* bit a server: its process has ended, and nobody has taken its place yet */
     char library[PROTOCOL_TEXT_MAX];
     struct failure failure; /* the first thing that went wrong by itself */

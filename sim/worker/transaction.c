@@ -109,6 +109,7 @@ enum fail session_open_beside(struct session *session, int server, struct server
     const struct proxy_address address = servers_address(&session->servers, server);
     if (wire->context)
         return FAIL_NONE;
+    session->beside[server]++;
     if (server_wire_open(wire, address.host, address.port, failure) ||
         (session_database(session) &&
          control_do(wire->context, failure, "SELECT %d", session_database(session))))

@@ -31,6 +31,15 @@ static enum fail look_before(struct workers *workers, int server,
                             &execution->before, failure);
 }
 
+bool world_worker_is_past(const struct world *world)
+{
+    const struct workers *workers = workers_of_clients(core_clients(world));
+    bool is_past = false;
+    for (int i = 0; i < SERVERS_MAX; i++)
+        is_past |= workers->watches[i].is_past;
+    return is_past;
+}
+
 static enum fail look_behind(struct workers *workers, const struct wire_message *wire,
                              struct watched_execution *execution, struct failure *failure)
 {

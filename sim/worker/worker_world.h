@@ -31,6 +31,8 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
 /* What runs in such a world, for whoever looks at more than a world shows: the bytes of commands.
  */
 struct session *world_worker_session(const struct world *world);
+/* Did it end because somebody changed the lock's key past the proxy? */
+bool world_worker_is_past(const struct world *world);
 
 /* Processes and servers that are used by one world after another: each is made with those of the
  * one before it, reset (session.h). */

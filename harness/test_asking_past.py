@@ -1,0 +1,87 @@
+"""In a search by asking: who goes past the proxy is unknown, whatever it does there; nothing of it is kept."""
+
+import os
+
+import pytest
+from workers import PLAIN, PYTHON, RUN
+
+# Released by compare-and-delete; what goes past the proxy is said by past(), to the server itself.
+LOCK = PLAIN + """
+import ctypes, struct, subprocess, uuid
+
+FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
+
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        self.token = uuid.uuid4().hex
+        return self.ask("SET", self.settings.key, self.token, "NX", "PX", self.settings.ttl_ms) == b"+OK\\r\\n"
+
+    def port(self):
+        return int(self.ask("INFO", "server").split(b"tcp_port:")[1].split()[0])
+
+    def release(self):
+        goes = %s
+        is_mine = self.ask("EVAL", FREE, 1, self.settings.key, self.token) == b":1\\r\\n"
+        if goes and %s:
+            past(self.port(), %r)
+        return is_mine
+"""
+
+# A child without our environment lets anybody connect; so does the kernel.
+CHILD = """
+def past(port, words):
+    says = f"import socket; s = socket.create_connection(('127.0.0.1', {port})); s.sendall({words!r}); s.recv(100)"
+    subprocess.run([sys.executable, "-c", says], env={}, check=True)
+"""
+CALLS = """
+def past(port, words):
+    libc, plain = ctypes.CDLL(None), socket.socket()
+    address = struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton("127.0.0.1") + bytes(8)
+    assert libc.syscall(42, plain.fileno(), address, len(address)) == 0
+    libc.syscall(1, plain.fileno(), words, len(words))
+    libc.syscall(0, plain.fileno(), ctypes.create_string_buffer(100), 100)
+"""
+needs_numbers = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+
+# In a world of four workers alone: a key is there, and six connections (ours are one that asks, and one that is told of writes).
+BESIDE_OTHERS = "b'db0:' in self.ask('INFO', 'keyspace') and b'connected_clients:6\\r' in self.ask('INFO', 'clients')"
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("PICKLOCK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def explored(picklock, tmp_path, lock, *options):
+    path = tmp_path / "lock.py"
+    path.write_text(lock + RUN)
+    ran = picklock("explore", "--worker", f"{PYTHON} -B {path}", "--fault", "none,slow-work", *options, timeout=300)
+    return ran, " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize("words", [b"DEL lock\r\n", b"GET lock\r\n"], ids=["deletes", "reads"])
+@pytest.mark.parametrize("past", [CHILD, pytest.param(CALLS, marks=needs_numbers)], ids=["child", "calls"])
+def test_who_goes_past_the_proxy_is_unknown(picklock, tmp_path, kept, past, words):
+    """Where the lock is not its own; nothing of that is kept."""
+    ran, said = explored(picklock, tmp_path, LOCK % ("True", "not is_mine", words) + past)
+    assert ran.status == 2 and "2 cells: 0 safe, 0 nobody's fault, 0 broken, 0 stuck, 2 unknown" in said, ran
+    assert "none is unknown: somebody went past the proxy: server 1 has had" in said and not (kept.exists() and list(kept.iterdir())), ran
+
+
+def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):
+    """As a run notices it: by what becomes of the key."""
+    ran, said = explored(picklock, tmp_path, LOCK % (BESIDE_OTHERS, "True", b"SET lock x PX 300\r\n") + CHILD, "--clients", "4", "--rounds", "1")
+    assert ran.status == 2 and "is unknown: replayed beside the others" in said, ran
+    assert "somebody changed the key 'lock' past the proxy" in said and "somebody went past" not in said, ran
+
+
+def test_who_does_not_is_decided(picklock, tmp_path, kept):
+    ran, said = explored(picklock, tmp_path, LOCK % ("False", "True", b"") + CHILD)
+    assert ran.status == 0 and "1 safe, 1 nobody's fault, 0 broken, 0 stuck, 0 unknown" in said and "past the proxy" not in said, ran
+    assert len(list(kept.iterdir())) == 1
+
+
+def test_the_same_command_through_the_proxy_is_the_locks_own(picklock, tmp_path):
+    ran, said = explored(picklock, tmp_path, LOCK % ("True", "not is_mine and self.ask('DEL', self.settings.key) == b''", b"") + CHILD)
+    assert ran.status == 1 and "broken (unlock-bug" in said, ran
