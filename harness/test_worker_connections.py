@@ -331,3 +331,69 @@ def test_a_reset_inside_a_pipeline(own, searched, tmp_path, fault):
     assert sum("reaches" in line for line in lines if "SETNX" in line) == 1 and not any("PEXPIRE reaches" in line for line in lines), lines
     ran, found = searched(own(PLAIN_DELETE, timeout=1), fault, "--runs", 30)
     assert "always-expires" not in found[fault], ran
+
+
+# --- timers that have nothing to do with the lock ---
+
+TICKS = """
+    def init(self, settings):
+        import threading
+        import time
+        super().init(settings)
+
+        def beat():
+            while True:
+                time.sleep({every})
+                {then}
+
+        threading.Thread(target=beat, daemon=True).start()
+"""
+
+
+def ticks(every, then="pass"):
+    return TICKS.format(every=every, then=then)
+
+
+@pytest.mark.parametrize("every", [3, 60, 3600])
+def test_a_timer_that_sends_nothing_hides_no_endless_wait(picklock, own, searched, tmp_path, every):
+    worker = own(more=ticks(every))
+    ran, found = searched(worker, "none,half-open", "--runs", 6)
+    assert found["none"] == {} and found["half-open"]["progress"] == "endless-wait" and ran.status == 1, ran
+    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*progress*")
+    again = picklock("replay", path, "--worker", worker)
+    assert again.status == 1 and "progress is violated (endless-wait)" in again.out, again
+    ran, _, found = played(picklock, tmp_path, worker, "half-open")
+    words = " ".join(ran.out.split())
+    assert found == {"progress": "endless-wait"} and "no answer to it will come, and timers of its have rung" in words, ran
+
+
+@pytest.mark.parametrize("timeout", [60, 290])
+def test_a_time_out_beside_such_a_timer_ends_the_wait(picklock, own, searched, tmp_path, timeout):
+    worker = own(timeout=timeout, more=ticks(60))
+    ran, found = searched(worker, "half-open", "--runs", 20)
+    assert set(found["half-open"].values()) <= {"leftover"}, ran
+    assert "waits for what does not come" not in ran.out, ran
+    assert played(picklock, tmp_path, worker, "half-open")[2] == {}
+
+
+@pytest.mark.parametrize("every, then", [(0.3, "pass"), (60, 'scheme_worker.Connection(settings.address())("PING")')])
+def test_a_wait_whose_end_is_not_seen_is_unknown(own, searched, every, then):
+    """Its timer rings too often for a search to wait so long; or sends something, so that it is seen to do something."""
+    ran, found = searched(own(more=ticks(every, then)), "half-open", "--runs", 6)
+    words = " ".join(ran.out.split())
+    assert found["half-open"] == {} and ran.status == 2 and "waits for what does not come" in words and "give its commands a time-out" in words, ran
+
+
+def test_such_a_timer_makes_no_test_pass(picklock, own, tmp_path):
+    ran = picklock("test", own(more=ticks(60)), "--fault", "half-open", "scenarios/hand-over.yaml", "--out", tmp_path / "out")
+    assert ran.status == 1 and "endless-wait" in ran.out and "my_lock.py passes" not in ran.out, ran
+
+
+@needs_node
+def test_so_it_is_with_a_timer_of_node(picklock, searched, tmp_path):
+    path = tmp_path / "small_lock.js"
+    path.write_text("setInterval(() => {}, 60000);\n" + (EXAMPLES / "small_lock.js").read_text())
+    worker = f"node {shlex.quote(str(path))}"
+    ran, found = searched(worker, "half-open", "--runs", 6)
+    assert found["half-open"]["progress"] == "endless-wait", ran
+    assert played(picklock, tmp_path, worker, "half-open")[2]["progress"] == "endless-wait"

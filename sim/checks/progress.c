@@ -28,8 +28,9 @@
  * undisturbed, and is made its owner by the servers, must be told so: else nobody ever is.
  *
  * Nobody waits for ever, either: an acquire or a release that has nothing outstanding and no timer
- * never returns. Only the world knows of timers, so it says so (STRAND); that a history ends before
- * an operation does says nothing. */
+ * never returns; nor does one of a process whose timers have rung for long and in vain, by the
+ * bound of worker/worker_rest.c. Only the world knows of timers, so it says so (STRAND); that a
+ * history ends before an operation does says nothing. */
 #include "checks/property.h"
 
 #include "base/memory.h"
@@ -46,8 +47,11 @@ struct effort {
     int sent, heard;   /* requests of that attempt; replies to them */
     bool has_error;    /* one of those */
     bool is_told;      /* that attempt's trying was blamed: once is enough */
+    bool is_unheard;   /* a connection of its is half-open, and it has given up on nothing since */
     bool is_waiting;   /* of any operation: for a reply to what it sent last */
     int64_t called_us; /* the operation under way */
+    int64_t rings;     /* of timers, since quiet_us, when it last did or heard anything */
+    int64_t quiet_us;
 };
 
 struct progress_monitor {
@@ -261,11 +265,18 @@ static void hit_strand(struct monitor *monitor, const struct event *event)
     if (!finding_hit(finding, CAUSE_ENDLESS_WAIT, event->index))
         return;
     const char *name = client_name(ledger, event->client), *op = operation_name(event->op);
-    finding_say(finding, "%s called %s at %s.", name, op,
-                MS(self->efforts[event->client].called_us));
-    finding_say(finding,
-                "Since %s it waits for ever: no answer to it will come, and no timer of its runs.",
-                MS(event->time_us));
+    const struct effort *effort = &self->efforts[event->client];
+    finding_say(finding, "%s called %s at %s.", name, op, MS(effort->called_us));
+    if (effort->rings > 0)
+        finding_say(finding,
+                    "Since %s it waits for ever: no answer to it will come, and timers of its have "
+                    "rung %lld times by %s, and none has sent anything.",
+                    MS(effort->quiet_us), (long long)effort->rings, MS(event->time_us));
+    else
+        finding_say(
+            finding,
+            "Since %s it waits for ever: no answer to it will come, and no timer of its runs.",
+            MS(event->time_us));
     finding_say(finding, "Endless wait of %s: its %s never returns.", name, op);
 }
 
@@ -285,6 +296,15 @@ static void follow(struct progress_monitor *self, const struct ledger_client *cl
     struct effort *effort = &self->efforts[event->client];
     if (event->kind == EVENT_SEND || event->kind == EVENT_HEAR)
         effort->is_waiting = event->kind == EVENT_SEND;
+    if (event->kind == EVENT_FAULT &&
+        (event->fault == FAULT_HALF_OPEN || event->fault == FAULT_GIVE_UP))
+        effort->is_unheard = event->fault == FAULT_HALF_OPEN;
+    if (event->kind == EVENT_WAKE) {
+        effort->rings++;
+    } else if (event->kind != EVENT_STRAND) {
+        effort->rings = 0;
+        effort->quiet_us = event->time_us;
+    }
     bool is_of_acquire = client->is_acquiring && event->attempt == client->attempt;
     if (event->kind == EVENT_CALL)
         effort->called_us = event->time_us;
@@ -397,7 +417,11 @@ static void event(struct monitor *monitor, const struct event *event)
     bool is_vain = is_in_vain(monitor, event);
     if (is_vain && is_denied(monitor, event))
         hit_denied(monitor, event);
-    bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring;
+    /* A timer that rings again before anything was sent is no try; nor is what else its process
+     * does while it waits on a silent connection. */
+    bool is_trying = event->kind == EVENT_WAKE && client->is_acquiring &&
+                     self->efforts[event->client].rings == 1 &&
+                     !self->efforts[event->client].is_unheard;
     const struct ledger_lock *lock = &ledger->locks[client->lock];
     /* What waits in the book may be a grant that it does not know of yet. */
     if ((!is_vain && !is_trying) || lock->holders > 0 || lock->waiting_count > 0)

@@ -419,9 +419,11 @@ static void list_time(struct move_listing *list)
     const bool is_wanted = list->state->pauses_count > 0 || list->has_late ||
                            list->next_us < INT64_MAX || is_any_silent(list->state);
     int64_t amount_us = moves_tick_us(list->state->run);
-    if (list->is_any_due || !is_wanted || !may_pass(list->state))
+    const bool is_waiting_out = list->state->is_waiting_out;
+    if (list->is_any_due || !is_wanted || !(may_pass(list->state) || is_waiting_out))
         return;
-    const bool is_timer = list->next_us < INT64_MAX && list->next_us - list->now_us < amount_us;
+    const bool is_timer =
+        list->next_us < INT64_MAX && (list->next_us - list->now_us < amount_us || is_waiting_out);
     if (list->is_section_due && !(list->state->is_broken && is_timer))
         return;
     if (is_timer)

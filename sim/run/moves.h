@@ -53,6 +53,7 @@ struct moves_state {
     bool has_replica[SERVERS_MAX], is_cut[SERVERS_MAX], has_saved[SERVERS_MAX];
     /* Connections were, since time has passed last. */
     bool is_broken;
+    bool is_waiting_out;           /* time passes from timer to timer, however long it takes */
     bool has_nothing[FAULT_COUNT]; /* to strike by that fault, until something else happens */
     int refused[ACTORS_MAX];
     int accesses[ACTORS_MAX];      /* that its section has begun; many: one failed */

@@ -25,9 +25,10 @@ bool walk_has(const struct worker_walk *walk, enum property property, enum cause
 
 struct choice *walk_choices(const struct worker_walk *walk, int *count)
 {
-    struct choice *choices = memory_new((size_t)walk->count + 1, sizeof *choices);
+    const int moves = walk->count + walk->waits;
+    struct choice *choices = memory_new((size_t)moves + 1, sizeof *choices);
     *count = 0;
-    for (int i = 0; i < walk->count; i++)
+    for (int i = 0; i < moves; i++)
         if (walk->moves[i].kind == MOVE_CHOICE)
             choices[(*count)++] = walk->moves[i].choice;
     return choices;
@@ -182,22 +183,68 @@ static uint64_t fingerprint(const struct moves_state *state, struct world *world
     return hash;
 }
 
+/* What keeps anybody waiting ends; nobody begins anything, and nothing strikes. NULL: there is
+ * none.
+ */
+static const struct move *next_to_end(struct moves_state *state, struct world *world,
+                                      struct move *moves)
+{
+    memset(state->dials_since, -1, sizeof state->dials_since); /* answered at once */
+    const int count = moves_list(state, world, moves);
+    const struct move *time = NULL;
+    for (int i = 0; i < count; i++) {
+        const enum choice_kind kind = moves[i].choice.kind;
+        if (moves[i].is_due || moves[i].kind == MOVE_GO_ON || kind == CHOICE_REACH ||
+            kind == CHOICE_ANSWER_DIALS)
+            return &moves[i];
+        if (kind == CHOICE_TIME)
+            time = &moves[i];
+    }
+    return state->is_waiting_out ? time : NULL;
+}
+
 /* So that no operation is left pending: a worker that is asked nothing can be reset. */
 static void drain(struct moves_state *state, struct world *world, struct move *moves)
 {
     struct failure ignored;
-    for (int i = 0; i < DRAIN_MAX; i++) {
-        memset(state->dials_since, -1, sizeof state->dials_since); /* answered at once */
-        const int count = moves_list(state, world, moves);
-        bool is_made;
-        int at = 0;
-        while (at < count && !moves[at].is_due && moves[at].kind != MOVE_GO_ON &&
-               moves[at].choice.kind != CHOICE_REACH &&
-               moves[at].choice.kind != CHOICE_ANSWER_DIALS)
-            at++;
-        if (at == count || moves_make(state, world, &moves[at], &is_made, &ignored))
+    const struct move *move;
+    bool is_made;
+    state->is_waiting_out = false;
+    for (int i = 0; i < DRAIN_MAX && (move = next_to_end(state, world, moves)); i++)
+        if (moves_make(state, world, move, &is_made, &ignored))
             return;
+}
+
+static int find_waiting(const struct moves_state *state, struct world *world)
+{
+    for (int i = 0; i < state->run->clients; i++)
+        if (world->ops->client(world, i).is_kept_waiting)
+            return i;
+    return -1;
+}
+
+/* An operation that is pending is no end of a run: its time-out may be far, or there is none. */
+static enum fail wait_out(struct moves_state *state, struct world *world, struct move *moves,
+                          struct walk_recording *recording, unsigned known, struct failure *failure)
+{
+    struct worker_walk *walk = recording->walk;
+    int client;
+    state->is_waiting_out = true;
+    while (!(checks_violated(recording->checks) & ~known) &&
+           (client = find_waiting(state, world)) >= 0) {
+        const struct move *move = next_to_end(state, world, moves);
+        bool is_made;
+        if (!move || walk->waits == WALK_WAITS_MAX)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "%s waits for what does not come, and whether that ends by itself "
+                               "was not seen in %d steps of its process's timers: give its "
+                               "commands a time-out",
+                               state->run->names[client], walk->waits);
+        if (moves_make(state, world, move, &is_made, failure))
+            return failure->code;
+        walk->moves[walk->count + walk->waits++] = *move;
     }
+    return FAIL_NONE;
 }
 
 static enum fail go(const struct walk_maker *walker, struct picker *picker, struct world *world,
@@ -227,6 +274,8 @@ static enum fail go(const struct walk_maker *walker, struct picker *picker, stru
         if (checks_violated(recording->checks) & ~walker->known)
             break;
     }
+    if (!fail && walker->is_patient)
+        fail = wait_out(&state, world, moves, recording, walker->known, failure);
     recording->is_over = true;
     if (!fail) {
         checks_finish(recording->checks, world->ops->now_us(world), walk->findings, NULL);

@@ -9,7 +9,8 @@
 
 #include "worker/worker_world.h"
 
-enum { WALK_MOVES_MAX = 160, WALK_NAME_MAX = 40 };
+/* Chosen; and behind them, until whoever waits on timers goes on, or never will. */
+enum { WALK_MOVES_MAX = 160, WALK_WAITS_MAX = 640, WALK_NAME_MAX = 40 };
 
 /* What a run showed, as far as it must come again: no tokens, which may differ. */
 struct seen_event {
@@ -19,8 +20,9 @@ struct seen_event {
 };
 
 struct worker_walk {
-    struct move moves[WALK_MOVES_MAX]; /* as they were made */
-    int count;
+    struct move moves[WALK_MOVES_MAX + WALK_WAITS_MAX]; /* as they were made */
+    int count;                                          /* that were chosen, */
+    int waits;  /* and behind them, which come by themselves when those are made again */
     int faults; /* that it cost */
     struct seen_event *events;
     int events_count;
@@ -52,7 +54,8 @@ struct walk_maker {
     const struct run *run; /* without sink */
     struct moves_bounds bounds;
     uint8_t budget[FAULT_COUNT];
-    unsigned known; /* bit a property: the walk does not end where it is violated */
+    unsigned known;  /* bit a property: the walk does not end where it is violated */
+    bool is_patient; /* at its end, who waits on nothing but timers is waited for */
     void (*state)(void *context, uint64_t fingerprint); /* NULL: nobody counts states */
     void *context;
 };

@@ -18,6 +18,7 @@ static enum fail run_again(struct worker_cell *it, const struct worker_violation
     struct walk_maker walker = it->walker;
     walker.state = NULL;
     walker.known = ~(1u << property);
+    walker.is_patient = true;
     replay_begin(&replay, violation->moves, violation->count);
     return walk_make(&walker, &replay.picker, is_fresh, walk, failure);
 }
@@ -45,6 +46,7 @@ static bool try_out(struct worker_cell *it, struct worker_violation *best,
                      walk.faults <= best->faults && walk.count < best->count;
     if (is_better) {
         best->count = walk.count;
+        best->waits = walk.waits;
         best->faults = walk.faults;
         memcpy(best->moves, walk.moves, sizeof best->moves);
     }
@@ -109,7 +111,7 @@ static enum fail replay_fresh(struct worker_cell *it, const struct worker_violat
 static int events_of(const struct worker_violation *violation)
 {
     int events = 0;
-    for (int i = 0; i < violation->count; i++)
+    for (int i = 0; i < violation->count + violation->waits; i++)
         events += violation->moves[i].kind != MOVE_GO_ON;
     return events;
 }
@@ -124,6 +126,7 @@ static void put_down(struct worker_cell *it, const struct worker_violation *viol
     finding_say(found, "In new processes it came again %d of %d times.", confirmation->seen,
                 confirmation->tried);
     walk->count = violation->count;
+    walk->waits = violation->waits;
     memcpy(walk->moves, violation->moves, sizeof walk->moves);
     finding->verdict = VERDICT_VIOLATED;
     finding->choices = walk_choices(walk, &finding->choices_count);

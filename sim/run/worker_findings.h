@@ -15,9 +15,9 @@ struct state_set {
 struct worker_violation {
     bool is_there;
     enum cause cause;
-    uint64_t run; /* the first that showed something as grave */
-    int faults, count;
-    struct move moves[WALK_MOVES_MAX];
+    uint64_t run;             /* the first that showed something as grave */
+    int faults, count, waits; /* as of a walk */
+    struct move moves[WALK_MOVES_MAX + WALK_WAITS_MAX];
 };
 
 struct worker_search {

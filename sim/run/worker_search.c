@@ -83,14 +83,16 @@ static struct picker *draw_picker(struct worker_cell *it)
 }
 
 /* The same choices again, in the same processes after a reset: all has to be the same. */
-static enum fail audit(struct worker_cell *it, const struct worker_walk *walk,
-                       struct failure *failure)
+static enum fail audit(struct worker_cell *it, const struct worker_walk *walk, unsigned known,
+                       bool is_patient, struct failure *failure)
 {
     struct worker_walk again;
     struct replay_picker replay;
     char words[300];
     struct walk_maker walker = it->walker;
     walker.state = NULL;
+    walker.known = known;
+    walker.is_patient = is_patient;
     replay_begin(&replay, walk->moves, walk->count);
     enum fail fail = walk_make(&walker, &replay.picker, false, &again, failure);
     if (!fail && walk_differs(walk, &again, words, sizeof words))
@@ -131,6 +133,7 @@ static void keep_best(struct worker_cell *it, struct worker_walk *walk)
         best->cause = found->cause;
         best->faults = walk->faults;
         best->count = walk->count;
+        best->waits = walk->waits;
         memcpy(best->moves, walk->moves, sizeof best->moves);
         /* What is nobody's fault must not hide what is somebody's. */
         if (blame == BLAME_SCHEME)
@@ -143,6 +146,10 @@ static enum fail make_run(struct worker_cell *it, struct failure *failure)
 {
     struct worker_walk walk;
     struct explore_outcome *outcome = &it->cell->outcome;
+    const unsigned known = it->walker.known;
+    /* Once an endless wait is told, it need not be waited for again. */
+    const bool is_patient = !(known & 1u << PROPERTY_PROGRESS);
+    it->walker.is_patient = is_patient;
     enum fail fail = walk_make(&it->walker, draw_picker(it), false, &walk, failure);
     outcome->runs++;
     if (fail && explore_is_stopped(&it->cell->options)) {
@@ -158,7 +165,7 @@ static enum fail make_run(struct worker_cell *it, struct failure *failure)
         it->struck += walk.faults > 0;
         keep_best(it, &walk);
         if (outcome->runs % WORKER_SEARCH_AUDIT_EVERY == 1)
-            fail = audit(it, &walk, failure);
+            fail = audit(it, &walk, known, is_patient, failure);
         if (fail == FAIL_UNKNOWN && !explore_is_stopped(&it->cell->options))
             it->doubt = memory_format("run %llu, again: %s", (unsigned long long)outcome->runs,
                                       failure->text);

@@ -90,12 +90,22 @@ int primitives_messages(struct interpreter *interpreter, int client, struct mess
     return count;
 }
 
+/* What goes on all that time may be nothing but a timer. */
+static const char *endless_advice(struct interpreter *interpreter)
+{
+    for (int i = 0; i < interpreter->scenario->clients; i++)
+        if (primitives_view(interpreter, i).is_kept_waiting)
+            return ": it waits for what does not come, while its process's timers ring; give its "
+                   "commands a time-out";
+    return "";
+}
+
 enum fail primitives_apply(struct interpreter *interpreter, struct choice choice)
 {
     struct failure why = {.code = FAIL_UNKNOWN};
     if (interpreter->made++ >= STEP_CHOICES_MAX)
-        return primitives_diverged(interpreter, "more than %d choices, and no end",
-                                   STEP_CHOICES_MAX);
+        return primitives_diverged(interpreter, "more than %d choices, and no end%s",
+                                   STEP_CHOICES_MAX, endless_advice(interpreter));
     if (interpreter->world->ops->apply(interpreter->world, &choice, &why))
         return primitives_refused(interpreter, &why);
     if (interpreter->choices.take)
@@ -357,7 +367,8 @@ enum fail primitives_operation(struct interpreter *interpreter, int client)
             return FAIL_NONE; /* for ever, or until it is answered: the story goes on */
         if (view.wake_us == INT64_MAX)
             return primitives_diverged(
-                interpreter, "%s waits for ever: nothing of it moves by itself, and no timer runs",
+                interpreter,
+                "%s waits for ever: nothing of it moves by itself, and no timer sends anything",
                 primitives_name(interpreter, client));
         if (is_shut_out(interpreter, vain))
             return FAIL_NONE; /* it tries again by its timers, and is let in when it can be */

@@ -26,6 +26,8 @@ struct client_view {
     unsigned redials;       /* it has ended a connection to it by itself: it connects anew */
     bool is_accessing;      /* a command of the critical section, or an extend, is under way */
     int64_t wake_us;        /* world time at which its timer is due; INT64_MAX: none */
+    bool is_kept_waiting;   /* it is asked for something, has a connection that is half-open or does
+                               nothing since a lease, and may yet go on */
     int attempt;            /* begun so far */
     int64_t token;          /* of the last attempt */
     const char *token_text; /* where it is a text (history/event.h), else NULL; lives as long as the

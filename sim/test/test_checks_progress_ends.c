@@ -170,6 +170,36 @@ static void a_release_that_waits_for_nothing_never_returns(void **state)
     story_free(story);
 }
 
+static void rings(struct story *story, int client)
+{
+    happens(story, (struct event){.kind = EVENT_WAKE, .client = client, .server = -1});
+}
+
+/* Its timers ring and send nothing: no try of the lock, so it is not stuck; and where its world
+ * says that it will be so for ever, that is told. */
+static void timers_that_send_nothing_are_no_tries(void **state)
+{
+    (void)state;
+    for (int is_endless = 0; is_endless < 2; is_endless++) {
+        struct story *story = story_new(&expiring, 1, 1000);
+        calls(story, A, OP_ACQUIRE);
+        for (int i = 1; i <= 6; i++) {
+            at(story, 60000 * i);
+            rings(story, A);
+        }
+        if (is_endless)
+            strands(story, A, OP_ACQUIRE);
+        ends(story);
+        if (is_endless) {
+            assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_ENDLESS_WAIT);
+            assert_says(&story->findings[PROPERTY_PROGRESS], "have rung 6 times by 360000");
+        } else {
+            assert_silent(story);
+        }
+        story_free(story);
+    }
+}
+
 static void an_acquire_that_waits_for_nothing_never_returns(void **state)
 {
     struct story *story = story_new(&expiring, 1, 1000);
@@ -212,6 +242,7 @@ int main(void)
         cmocka_unit_test(who_fails_in_company_may_acquire_another_time),
         cmocka_unit_test(who_trips_in_company_may_acquire_another_time),
         cmocka_unit_test(a_release_that_waits_for_nothing_never_returns),
+        cmocka_unit_test(timers_that_send_nothing_are_no_tries),
         cmocka_unit_test(an_acquire_that_waits_for_nothing_never_returns),
         cmocka_unit_test(an_operation_that_has_not_returned_yet_waits_for_something),
     };

@@ -417,6 +417,14 @@ int session_half_open(struct session *session, int client, int server)
     return count;
 }
 
+bool session_has_half_open(const struct session *session, int client)
+{
+    for (const struct wire *wire = session->wires; wire; wire = wire->next)
+        if (wire->client == client && wire->is_half_open && !wire->is_cut)
+            return true;
+    return false;
+}
+
 static void cut(struct session *session, struct wire *wire)
 {
     wire->is_cut = true;

@@ -288,6 +288,16 @@ void session_let_pass(struct session *session, int64_t now_us)
             session_catch_up(session, i);
 }
 
+uint64_t session_traffic(const struct session *session, int client)
+{
+    struct worker *worker = session->clients[client].worker;
+    if (!worker)
+        return 0;
+    const struct time_counts *counts = &worker_time(worker)->page->counts;
+    return atomic_load(&counts->sent) + atomic_load(&counts->received) +
+           atomic_load(&counts->connections);
+}
+
 void session_catch_up(struct session *session, int client)
 {
     struct worker *worker = session->clients[client].worker;

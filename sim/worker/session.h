@@ -185,6 +185,11 @@ int session_database(const struct session *session);
 /* All connections of that worker to that server are half-open from here on: what it has sent, or
  * sends, stands there, and it is not told. How many there were. New ones pass. */
 int session_half_open(struct session *session, int client, int server);
+/* Has it one that is? */
+bool session_has_half_open(const struct session *session, int client);
+/* Goes up with each byte that the worker has sent or received, and each connection that it tried.
+ */
+uint64_t session_traffic(const struct session *session, int client);
 /* Whether that worker is answered when it connects to that server. Settles nothing.
  * FAIL_UNKNOWN: why it cannot be helped. */
 enum fail session_answer_dials(struct session *session, int client, int server, bool is_answered,

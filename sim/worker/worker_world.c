@@ -102,16 +102,6 @@ static void take_return(struct worker_face *face, const struct worker_answer *an
     face->phase = step->result == RESULT_GRANTED ? PHASE_HOLDING : PHASE_IDLE;
 }
 
-/* Is anything of the client on its way that can still come? */
-static bool has_message(const struct workers *workers, int client)
-{
-    for (const struct wire_message *message = session_messages(workers->session); message;
-         message = message->next)
-        if (message->client == client && !message->is_gone && !message->is_silent)
-            return true;
-    return false;
-}
-
 /* Of a lock whose key is there while it is free (a list of tokens) nobody here can tell who has it.
  */
 static enum fail check_grant(const struct workers *workers, int client, struct failure *failure)
@@ -169,11 +159,7 @@ enum fail workers_collect(struct workers *workers, int client, struct step_resul
     take_left(workers, client, step);
     if (take_requests(workers, client, was_asked, step, failure))
         return failure->code;
-    step->is_stranded = is_asked && !has_message(workers, client) &&
-                        !session_is_subscribed(workers->session, client) &&
-                        !session_has_silence(workers->session, client) &&
-                        !session_connecting(workers->session, client) &&
-                        session_next_us(workers->session, client) == TIME_NEVER;
+    step->is_stranded = workers_is_stranded(workers, client);
     if (step->is_stranded)
         step->op = face->is_extending               ? OP_EXTEND
                    : face->phase == PHASE_RELEASING ? OP_RELEASE
@@ -189,9 +175,10 @@ static struct client_view view_of(const struct clients *clients, int client)
     const struct worker_face *face = &workers->faces[client];
     return (struct client_view){.phase = face->phase,
                                 .last = face->last,
-                                .wake_us = face->phase == PHASE_DEAD
+                                .wake_us = face->phase == PHASE_DEAD || face->rest.is_endless
                                                ? INT64_MAX
                                                : session_next_us(workers->session, client),
+                                .is_kept_waiting = workers_is_kept_waiting(workers, client),
                                 .attempt = face->attempt,
                                 .connected = session_connected(workers->session, client),
                                 .connecting = session_connecting(workers->session, client),
@@ -231,6 +218,7 @@ static enum fail go_on(struct workers *workers, int client, enum moment_kind kin
     case MOMENT_RELEASE:
         return ask(workers, client, WORKER_RELEASE, PHASE_RELEASING, failure);
     case MOMENT_WAKE:
+        face->rest.rings++;
         session_catch_up(workers->session, client);
         return session_settle(workers->session, failure);
     case MOMENT_REPLY: /* delivered by the backend */

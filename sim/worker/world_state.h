@@ -20,6 +20,15 @@ struct backend_face {
     struct workers *workers;
 };
 
+/* A worker that is asked for something, while nothing is on its way to or from it. */
+struct worker_rest {
+    bool is_one;      /* it rests like that */
+    bool is_endless;  /* and will for ever: its timers are not rung any more */
+    int rings;        /* of its timers since then, none of which sent anything */
+    int64_t since_us; /* world time */
+    uint64_t traffic; /* session_traffic() */
+};
+
 struct worker_face {
     enum phase phase;
     enum result last;
@@ -32,6 +41,7 @@ struct worker_face {
     bool is_cancelled; /* its attempt was, while it acquired */
     bool is_extending; /* it is asked to, while it holds */
     struct guarded_section guarded;
+    struct worker_rest rest;
 };
 
 struct workers {
@@ -57,6 +67,12 @@ struct workers *workers_of_clients(const struct clients *clients);
 /* All that the worker did until it came to rest. */
 enum fail workers_collect(struct workers *workers, int client, struct step_result *step,
                           struct failure *failure);
+
+/* --- worker_rest.c --- */
+/* Behind each step of it: does it wait for ever? */
+bool workers_is_stranded(struct workers *workers, int client);
+/* See client_view. */
+bool workers_is_kept_waiting(const struct workers *workers, int client);
 
 /* --- worker_connections.c: of clients_ops --- */
 enum fail workers_silence(struct clients *clients, int client, int server, struct step_result *step,
