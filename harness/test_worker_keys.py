@@ -137,3 +137,35 @@ def test_a_key_that_outlives_every_search_does_not_expire_in_it(picklock, tmp_pa
         assert [row["search"]["words"] for row in found["results"]] == ["safe", "stuck (3 steps)", "safe"], ran
         assert "no key that lives 32767 ticks, or more, expires in time" in found["notes"][0], ran
     assert "of these answers were kept" in " ".join(found["notes"]), found["notes"]
+
+
+@pytest.mark.parametrize("ttl, lasts", [("30000", "30 s"), ("3000", "3 s"), ("self.settings.ttl_ms + 900", None), ("self.settings.ttl_ms - 900", None)])
+def test_an_expiry_that_is_far_from_the_lease_is_told_with_both(picklock, tmp_path, ttl, lasts):
+    """A second (EX) may be between them."""
+    path = tmp_path / "lasting.py"
+    path.write_text(PLAIN.replace("self.settings.ttl_ms", ttl) + RUN)
+    ran = picklock("test", "--once", f"{PYTHON} {path}")
+    assert ran.status == (1 if lasts else 0), ran
+    assert (f"the key lasts {lasts}, ttl_ms is 10 s: " in ran.err) == bool(lasts) and ("as expected" in ran.out) != bool(lasts), ran
+    if lasts == "30 s":
+        ran = picklock("test", f"{PYTHON} {path}", "scenarios/hand-over.yaml", "--fault", "none,crash", "--no-cache", "--out", tmp_path / "out")
+        said = " ".join(ran.out.split())
+        assert ran.status == 1 and "the key lasts 30 s, ttl_ms is 10 s: " in ran.err, ran
+        assert "What to do: give each key an expiry in the command that creates it, and no longer than the lease" in said, ran
+
+
+def test_an_acquire_that_polls_is_told_that_it_has_one_attempt(picklock, tmp_path):
+    path = tmp_path / "polling.py"
+    path.write_text("import time\n" + PLAIN + """
+class Polling(Worker):
+    def acquire(self, wait_ms):
+        while not super().acquire(wait_ms):
+            time.sleep(PAUSE)
+        return True
+picklock_worker.run(Polling)
+""".replace("PAUSE", "0.2"))
+    ran = picklock("test", "--once", f"{PYTHON} {path}")
+    assert ran.status == 1 and "an attempt took longer than a lease. wait_ms is 0: one attempt, then answer false" in ran.err, ran
+    path.write_text(path.read_text().replace("0.2", "0.001"))
+    ran = picklock("test", "--once", f"{PYTHON} {path}")
+    assert ran.status == 1 and "after 1000 of its timers. wait_ms is 0: one attempt, then answer false" in ran.err, ran

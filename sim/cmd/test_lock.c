@@ -49,6 +49,7 @@ static enum fail check_worker(const struct test_lock *test, struct failure *fail
 {
     bool is_silent = output_takes_stdout(&test->output);
     int commands;
+    struct failure odd_expiry = {0};
     const struct once_options options = {.command = test->command,
                                          .redis_server = test->redis_server,
                                          .lease_us = test->lease_us,
@@ -57,11 +58,14 @@ static enum fail check_worker(const struct test_lock *test, struct failure *fail
                                          .seed = (uint64_t)test->seed,
                                          .stop = &cmd_stop,
                                          .line = print_line,
-                                         .context = &is_silent};
+                                         .context = &is_silent,
+                                         .odd_expiry = &odd_expiry};
     heartbeat_begin();
     heartbeat_say("%s", checking);
     enum fail fail = twice_run(&options, &commands, failure);
     heartbeat_end();
+    if (!fail && odd_expiry.code)
+        cmd_say("%s", odd_expiry.text);
     if (!fail && !is_silent) {
         char *said = memory_format(
             "a clean hand-over, and the same again in new processes: %d command%s each", commands,

@@ -1,6 +1,7 @@
 /* once.c - see once.h. */
 #include "worker/once.h"
 
+#include "base/units.h"
 #include "live/control.h"
 #include "worker/look.h"
 #include "worker/session.h"
@@ -13,7 +14,10 @@
 
 #define KEY "lock"
 
+#define ONE_ATTEMPT "wait_ms is 0: one attempt, then answer false"
+
 enum { CLIENTS = 2, TIME_STEPS_MAX = 1000, LINE_MAX_BYTES = 1000 };
+enum { EXPIRY_GRANULE_US = 1000000 }; /* of EX, the coarser one */
 
 struct once {
     const struct once_options *options;
@@ -167,7 +171,11 @@ static enum fail one_step(struct once *once, int client, const char *op, int *ti
                      "waits for what will never come: no message is on its way, no timer runs",
                      failure);
     if (++*time_steps > TIME_STEPS_MAX)
-        return stuck(once, client, op, "has not answered after 1000 of its timers", failure);
+        return stuck(once, client, op,
+                     strcmp(op, worker_op_name(WORKER_ACQUIRE))
+                         ? "has not answered after 1000 of its timers"
+                         : "has not answered after 1000 of its timers. " ONE_ATTEMPT,
+                     failure);
     enum fail fail = session_set_now(session, next_us, failure);
     if (!fail)
         fail = session_serve_all(session, failure);
@@ -268,11 +276,11 @@ static enum fail step(struct once *once, int client, enum worker_op op, bool is_
                            names[client], worker_op_name(op), answer->error);
     const int64_t held_us = once->until_us[!client];
     if (is_refused && answer->kind == ANSWER_OK && held_us <= session_now_us(once->session))
-        return failure_set(failure, FAIL_EXPECTATION,
-                           "worker %s was asked to %s, and got the lock behind the lease of %s, "
-                           "which had ended at %.1f ms: an attempt took longer than a lease",
-                           names[client], worker_op_name(op), names[!client],
-                           (double)held_us / 1000);
+        return failure_set(
+            failure, FAIL_EXPECTATION,
+            "worker %s was asked to %s, and got the lock behind the lease of %s, "
+            "which had ended at %.1f ms: an attempt took longer than a lease. " ONE_ATTEMPT,
+            names[client], worker_op_name(op), names[!client], (double)held_us / 1000);
     if ((answer->kind == ANSWER_NOT_OK) != is_refused)
         return failure_set(failure, FAIL_EXPECTATION,
                            "worker %s was asked to %s, and answered ok: %s, but %s", names[client],
@@ -280,16 +288,39 @@ static enum fail step(struct once *once, int client, enum worker_op op, bool is_
     return op == WORKER_ACQUIRE && !is_refused ? check_fence(once, client, failure) : FAIL_NONE;
 }
 
+/* The lock's key behind the grant of A: does it live for as long as the lease that A was told? It
+ * may have lived for as long as the acquire took. */
+static void compare_expiry(const struct once *once, const struct key_state *state,
+                           int64_t acquire_us)
+{
+    const int64_t lease_us = once->options->lease_us, left_us = state->ttl_us;
+    struct failure *odd = once->options->odd_expiry;
+    char lasts[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
+    if (!odd || odd->code || !state->is_there || left_us == TIME_NEVER ||
+        (left_us <= lease_us + EXPIRY_GRANULE_US &&
+         left_us + acquire_us >= lease_us - EXPIRY_GRANULE_US))
+        return;
+    (void)failure_set(
+        odd, FAIL_EXPECTATION,
+        "the key lasts %s, ttl_ms is %s: let it expire with the lease that the worker "
+        "is told, in its unit (PX counts milliseconds, EX seconds)",
+        units_print_rounded(left_us, lasts), units_print_rounded(lease_us, wanted));
+}
+
 /* Whoever keeps the lock under another name is not looked at any further. */
 static enum fail check_key(struct once *once, struct failure *failure)
 {
     struct session *session = once->session;
     struct lock_key key = {.name = KEY};
-    for (int i = 0; i < once->options->servers; i++)
-        if ((session_database(session) && control_do(session_control(session, i), failure,
-                                                     "SELECT %d", session_database(session))) ||
-            look_for_key(session_control(session, i), KEY, &key, failure))
+    struct key_state state;
+    for (int i = 0; i < once->options->servers; i++) {
+        redisContext *control = session_control(session, i);
+        if ((session_database(session) &&
+             control_do(control, failure, "SELECT %d", session_database(session))) ||
+            look_for_key(control, KEY, &key, failure) || look_at(control, &key, &state, failure))
             return failure->code;
+        compare_expiry(once, &state, session_now_us(session));
+    }
     return look_check_grant(&key, KEY, failure)
                ? failure_wrap(failure, "worker A was granted the lock")
                : FAIL_NONE;
