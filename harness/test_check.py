@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import run
+from conftest import ROOT, run
 from test_bad_places import event, head
 
 
@@ -210,6 +210,11 @@ def test_the_engines_are_compared(picklock):
     counts = [re.sub(r"in [\d.]+ s", "", ran.out) for ran in (one, same, other)]
     assert counts[0].startswith("3000 histories of seed 3") and counts[0] == counts[1] != counts[2]
     assert picklock("selftest", "--seed", "0").status == 64 and picklock("selftest", "more").status == 64
+
+
+def test_what_the_page_of_the_checks_says_of_it_is_what_it_prints(picklock):
+    command, told = re.search(r"^\$ picklock (selftest .*)\n(.*\n.*\n)```", (ROOT / "sim/docs/CHECKS.md").read_text(), re.M).groups()
+    assert re.sub(r"in [\d.]+ s", "", picklock(*command.split()).out) == re.sub(r"in [\d.]+ s", "", told)
 
 
 @pytest.mark.parametrize("promises, status, verdict", [(["expiry"], 1, ("violated", "bug-or-loss")), (["expiry", "leases"], 2, ("unknown", None))])

@@ -192,6 +192,27 @@ class Worker(Worker):
     assert ran.status == 64 and 'worker A: its process ended with status 3; its last words: "giving up"' in ran.err, ran
 
 
+def test_a_worker_that_dies_of_an_exception_in_the_search_leaves_it_unknown(picklock, worker, tmp_path):
+    """No input error: it was ready, and a scenario may have found something."""
+    command = worker("""
+class Worker(Worker):
+    def ask(self, *words):
+        try:
+            said = super().ask(*words)
+        except OSError:
+            said = b""
+        if not said:
+            sys.stderr.write("OSError: it is gone\\n")
+            os._exit(1)
+        return said
+""")
+    for scenarios, status, word in (["hand-over"], 2, "is not decided"), (["hand-over", "expired-lease-double-delete"], 1, "fails: "):
+        ran = picklock("test", command, *(f"scenarios/{name}.yaml" for name in scenarios), "--fault", "none", "--no-cache",
+                       "--budget", "2s", "--out", tmp_path / "out")
+        assert ran.status == status and f"Verdict: my_lock.py {word}" in ran.out and "INTERRUPTED" not in ran.out, ran
+        assert 'its last words: "OSError: it is gone" (catch the exception, and answer "error")' in " ".join(ran.out.split()), ran
+
+
 @needs_node
 def test_its_last_words_are_what_is_wrong(picklock, tmp_path):
     """Not the end of a trace."""

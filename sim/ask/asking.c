@@ -155,12 +155,9 @@ static enum fail open_peers(struct asking *asking, int attempts, struct failure 
     return fail ? fail : asking_find_counters(asking, failure);
 }
 
-static enum fail begin(struct asking *asking, int attempts, bool *is_stale, struct failure *failure)
+static enum fail learn_all(struct asking *asking, int attempts, bool *is_stale,
+                           struct failure *failure)
 {
-    server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
-    if (open_session(asking, &asking->session, 2, failure))
-        return failure->code;
-    learn_program(asking);
     worker_asker_open(&asking->worker, asking->session, &asking->book, asking->server.key,
                       &asking->server.knows_key, asking->servers, asking->tick_us);
     asking->worker.tick_of_wait_us =
@@ -178,6 +175,19 @@ static enum fail begin(struct asking *asking, int attempts, bool *is_stale, stru
     if (open_peers(asking, attempts, failure))
         return failure->code;
     return asking->servers > 1 ? asking_measure_servers(asking, failure) : FAIL_NONE;
+}
+
+static enum fail begin(struct asking *asking, int attempts, bool *is_stale, struct failure *failure)
+{
+    server_asker_init(&asking->server, &asking->book, key, asking->tick_us);
+    if (open_session(asking, &asking->session, 2, failure))
+        return failure->code;
+    learn_program(asking);
+    enum fail fail = learn_all(asking, attempts, is_stale, failure);
+    /* It was ready, and then ended, or said what is no answer: nothing is decided. */
+    if (fail == FAIL_INPUT)
+        fail = failure->code = FAIL_UNKNOWN;
+    return fail;
 }
 
 static struct asking *asking_made(const struct asking_options *options)

@@ -233,12 +233,14 @@ static void describe_end(const struct worker *worker, int status, struct failure
     else
         (void)snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
     const bool is_not_run = !worker->has_answered && WIFEXITED(status) && !WEXITSTATUS(status);
-    (void)failure_set(failure, FAIL_INPUT, "its process %s%s%s%s%s", how,
+    const bool has_thrown = worker->has_answered && WIFEXITED(status) && WEXITSTATUS(status);
+    (void)failure_set(failure, FAIL_INPUT, "its process %s%s%s%s%s%s", how,
                       is_not_run ? " before its first answer: is the call of \"run\" missing at "
                                    "its end?"
                                  : "",
                       worker->last_words[0] ? "; its last words: \"" : "", worker->last_words,
-                      worker->last_words[0] ? "\"" : "");
+                      worker->last_words[0] ? "\"" : "",
+                      has_thrown ? " (catch the exception, and answer \"error\")" : "");
 }
 
 static void check_life(struct worker *worker)
