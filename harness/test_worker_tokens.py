@@ -71,7 +71,7 @@ def test_what_is_not_decided_is_run_and_what_is_found_so_counts(picklock, worker
     row = rows["slow-work"]
     assert row["search"]["method"] == "random" and row["search"]["runs"] == 100, ran
     assert "unlock-bug" in causes(row) and row["as_expected"] is False, ran
-    assert "slow-work was searched by running, since it was not decided by asking: two clients draw the same token: attempt 2 of A and attempt 1 of B" in notes
+    assert "slow-work: searched by running, since it was not decided by asking: two clients draw the same token: attempt 2 of A and attempt 1 of B" in notes
     assert ran.status == 1, ran
 
 

@@ -2,6 +2,7 @@
 #include "cmd/explore_asking_note.h"
 
 #include "base/memory.h"
+#include "report/view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -181,11 +182,11 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
     for (int i = 0; i < cells->count; i++)
         if (cells->rows[i].doubt && !is_told_before(cells, i))
             results_note(results,
-                         memory_format("%s %s: %s", cells->rows[i].faults,
-                                       cells->rows[i].doubted ? "leaves its fences in doubt"
+                         memory_format("%s: %s%s", view_faults(cells->rows[i].faults),
+                                       cells->rows[i].doubted ? "its fences are in doubt: "
                                        : cells->rows[i].is_run
-                                           ? "was searched by running, since it was not "
-                                             "decided by asking"
-                                           : "is unknown",
+                                           ? "searched by running, since it was not decided by "
+                                             "asking: "
+                                           : "unknown, because ",
                                        cells->rows[i].doubt));
 }

@@ -316,7 +316,7 @@ char *conclusion_open(const struct view *view, const struct conclusion *conclusi
         char *why = open_why(view->rows[i]);
         if (last && strcmp(last, why) != 0)
             all = with_reason(all, &names, last);
-        names = listed(names, view->rows[i]->subject);
+        names = listed(names, view_faults(view->rows[i]->subject));
         free(last);
         last = why;
     }
@@ -337,7 +337,7 @@ char *conclusion_run(const struct view *view)
         if (!row->search || !search_is_random(row->search) ||
             result_standing(row) == STANDING_UNKNOWN)
             continue;
-        char *item = memory_format("%s (%s)", row->subject, row->search->words);
+        char *item = memory_format("%s (%s)", view_faults(row->subject), row->search->words);
         all = listed(all, item);
         free(item);
         seed = row->search->seed;
@@ -358,9 +358,10 @@ char *conclusion_where(const struct concluded_cause *cause)
     char *runs = cause->runs
                      ? memory_format("%d scenario%s", cause->runs, units_plural(cause->runs))
                      : memory_text("");
-    char *soonest = cause->row->search ? memory_format(", soonest in %" PRId64 " steps under %s",
-                                                       cause->property->steps, cause->row->subject)
-                                       : memory_format(", such as %s", cause->row->subject);
+    char *soonest = cause->row->search
+                        ? memory_format(", soonest in %" PRId64 " steps under %s",
+                                        cause->property->steps, view_faults(cause->row->subject))
+                        : memory_format(", such as %s", cause->row->subject);
     char *words = memory_format("in %s%s%s%s", cells, cause->cells && cause->runs ? " and " : "",
                                 runs, soonest);
     free(cells);

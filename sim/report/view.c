@@ -264,3 +264,8 @@ struct view_counts view_count(const struct view *view)
             count_run(&counts, view->results, i);
     return counts;
 }
+
+const char *view_faults(const char *faults)
+{
+    return strcmp(faults, "none") == 0 ? "no fault" : faults;
+}

@@ -133,6 +133,9 @@ char *view_inferred_words(const struct results *results);
 /* "113 of 201 runs (SIGINT)", of what did not come to its end, or NULL. */
 char *view_interrupted_words(const struct results *results);
 
+/* The faults of a cell, as a sentence names them: "no fault" where there is none. */
+const char *view_faults(const char *faults);
+
 /* What made the rows of an origin, in one line. */
 char *view_origin_words(const struct results *results, int origin);
 
