@@ -107,14 +107,14 @@ def test_a_scenario_that_ends_half_way_says_so(plugin, picklock, tmp_path):
         ran = picklock("run", "--on", "sim", "--scheme", f"{plugin('release_by_del')},{plugin('lease_lock')}", tmp_path / "short.yaml", "--json", "-")
         return ran, {row["scheme"]: row for row in ran.rows}
     ran, rows = played(6)
-    said = f"The run did not come to its end: {tmp_path}/short.yaml:11:5: A writes: A does not hold the lock (its last operation: "
+    said = f"Not all of it could be judged: {tmp_path}/short.yaml:11:5: A writes: A does not hold the lock (its last operation: "
     for found in rows["release_by_del"]["properties"]:
         assert found["verdict"] in ("violated", "unknown", "not_applicable") and (
             found["verdict"] == "not_applicable" or found["witness"][-1].startswith(said)), found
     assert ran.status == 1 and rows["release_by_del"]["verdict"] == "violated"
     assert "A does not hold the lock" in rows["lease_lock"]["not_applicable"]
     ran, rows = played(5)
-    assert ran.status == 1 and all("did not come to its end" not in line for row in ran.rows for found in row["properties"] for line in found["witness"])
+    assert ran.status == 1 and all("Not all of it" not in line for row in ran.rows for found in row["properties"] for line in found["witness"])
     assert "holds" in {found["verdict"] for found in rows["release_by_del"]["properties"]}
 
 

@@ -161,7 +161,7 @@ static void put_counts(const struct page *page)
                  {STANDING_UNEXPECTED, "bad", "not as expected"},
                  {STANDING_KNOWN, "", "known"},
                  {STANDING_UNKNOWN, "open", "unknown"},
-                 {STANDING_UNSTATED, "", "without expectation"},
+                 {STANDING_UNSTATED, "", "without failure"},
                  {STANDING_UNSUPPORTED, "", "not supported"},
                  {STANDING_NOT_APPLICABLE, "", "not applicable"}};
     struct view_counts counts = view_count(page->view);

@@ -293,7 +293,7 @@ static void print_totals(const struct terminal *terminal, const struct view_coun
                  {standing[STANDING_UNEXPECTED], true, "not", loud},
                  {standing[STANDING_UNKNOWN], true, "unknown", yellow},
                  {standing[STANDING_KNOWN], false, "known", NULL},
-                 {standing[STANDING_UNSTATED], false, "without expectation", NULL},
+                 {standing[STANDING_UNSTATED], false, "without failure", NULL},
                  {standing[STANDING_UNSUPPORTED], false, "not supported", NULL},
                  {standing[STANDING_NOT_APPLICABLE], false, "not applicable", NULL}};
     int column =

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "report/conclusion.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -129,6 +130,19 @@ static void print_head(const struct terminal *terminal, const struct view *view,
     terminal_origin(terminal, view, at);
 }
 
+/* What is broken or stuck may be the deployment's fault, and no failure of the lock's. */
+static void print_counted(const struct terminal *terminal, const struct view *view,
+                          const struct view_counts *counts, const char *words)
+{
+    const int broken = counts->words[CELL_BROKEN] + counts->words[CELL_STUCK];
+    const bool is_told = (counts->failed || conclusion_is_told(view)) && counts->failed != broken;
+    char *line = is_told ? memory_format("%s (%d of the %d broken or stuck count as failures)",
+                                         words, counts->failed, broken)
+                         : memory_text(words);
+    text_print_wrapped(terminal->out, line, 0, terminal->columns);
+    free(line);
+}
+
 void terminal_cells(const struct terminal *terminal, const struct view *view,
                     const struct view_counts *counts)
 {
@@ -158,7 +172,7 @@ void terminal_cells(const struct terminal *terminal, const struct view *view,
         words = longer;
     }
     fputc('\n', terminal->out);
-    text_print_wrapped(terminal->out, words, 0, terminal->columns);
+    print_counted(terminal, view, counts, words);
     free(words);
     text_print_wrapped(
         terminal->out,

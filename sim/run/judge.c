@@ -111,7 +111,7 @@ static void cut_short(struct finding *finding, const char *why)
         return;
     if (finding->verdict == VERDICT_HOLDS)
         finding->verdict = VERDICT_UNKNOWN;
-    finding_say(finding, "The run did not come to its end: %s.", why);
+    finding_say(finding, "Not all of it could be judged: %s.", why);
 }
 
 static void take_findings(struct result_row *row, const struct finding *findings,

@@ -100,8 +100,7 @@ static void the_terminal_summary_fits(void **state)
     expect_in(text, "safe   set-nx-px-cad   holds  ");
     expect_in(text, "late-grant        NOT expected\n");
     expect_in(text, "unsupported");
-    expect_in(text,
-              "11 runs: 4 as expected, 3 not, 1 unknown, 1 without expectation, 1 not supported");
+    expect_in(text, "11 runs: 4 as expected, 3 not, 1 unknown, 1 without failure, 1 not supported");
     expect_in(text, "fresh-grant is violated (late-grant), expected holds\n");
     expect_in(text, "NOT expected: hand-over, python3 locks/redis_py.py --key 'a b'\n");
     expect_in(text, "Holds are inferred from commands, since nobody told of them: python3 locks/");

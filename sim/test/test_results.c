@@ -123,7 +123,7 @@ static void what_was_not_played_is_unknown(const struct finding *findings)
             assert_int_equal(property->witness_lines, i == 2 ? 0 : 1);
             if (i < 2)
                 assert_string_equal(property->witness[0],
-                                    "The run did not come to its end: at its end.");
+                                    "Not all of it could be judged: at its end.");
         }
         assert_true(row->properties_count > 1);
     }
