@@ -67,6 +67,16 @@ def test_the_verdict_on_a_library_is_that_of_its_page():
         assert re.sub(r"^([a-z]+-[a-z]+): ", r"\1 ", words.removeprefix("Verdict: ")) in page, words
 
 
+def test_the_report_of_a_test_has_its_verdict(picklock):
+    """Printed again, and in Markdown: what failed, what to do, the counterexample and its replay."""
+    ran = picklock("report", EXAMPLES[1])
+    comment = re.sub(r"\\(.)", r"\1", (ROOT / EXAMPLES[1] / "report.md").read_text())
+    assert ran.status == 1 and "Verdict: redis_py_lock.py fails: " in ran.out and "replay it: picklock replay --worker" in ran.out, ran
+    for words in map(str.split, (ran.out, comment)):
+        for part in ("What to do: give each request a time-out", "Held: no release removed", "The shortest counterexample (late-grant):"):
+            assert part in " ".join(words), (part, words)
+
+
 def comparable(text):
     """A run's output without what differs from run to run: tokens are drawn, folders are named by the time."""
     return re.sub(r"reports/runs/\S+", "RUN", text).strip()

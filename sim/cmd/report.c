@@ -2,9 +2,11 @@
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "cmd/test_conclusion.h"
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "report/conclusion.h"
 #include "report/diff.h"
 #include "report/merge.h"
 #include "report/report.h"
@@ -103,6 +105,20 @@ static enum fail check_output(const struct output *output, char *const *folders,
     return fail;
 }
 
+/* Of a test it is what that ended with. */
+static enum fail print_summary(const struct results *results, const char *folder,
+                               struct failure *failure)
+{
+    struct view view;
+    view_init(&view, results);
+    const bool is_test = folder && conclusion_is_told(&view);
+    view_close(&view);
+    if (is_test)
+        return test_conclusion_print(results, folder, failure);
+    report_terminal(stdout, results, output_has_colours());
+    return FAIL_NONE;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct failure failure = {0};
@@ -139,7 +155,7 @@ int cmd_report(int argc, char **argv)
     if (!fail && output.wants_timeline)
         fail = print_timelines(&results, &choice, &failure);
     if (!fail && !has_file(&output) && !output.wants_timeline && !old)
-        report_terminal(stdout, &results, output_has_colours());
+        fail = print_summary(&results, operands == 1 ? argv[1] : NULL, &failure);
     if (fail)
         status = (enum fail)cmd_failed(&failure);
     diff_free(&diff);

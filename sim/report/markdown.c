@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "report/conclusion.h"
 #include "report/text.h"
 #include "report/view.h"
 
@@ -286,6 +287,56 @@ static void print_head(FILE *out, const struct view *view)
     free(scope);
 }
 
+/* Takes words; NULL: nothing. */
+static void print_said(FILE *out, char *words)
+{
+    if (words) {
+        fputc('\n', out);
+        print_paragraph(out, format_text(TEXT_MARKDOWN, "%s", words));
+    }
+    free(words);
+}
+
+static void print_counterexample(FILE *out, const struct view *view,
+                                 const struct concluded_cause *cause, const char *run_folder)
+{
+    const struct result_row *row = cause->row;
+    char *title = conclusion_example(cause);
+    char *command = row->search ? view_replay_command(row, cause->property, run_folder)
+                                : view_command(view->results, row);
+    text_format(out, TEXT_MARKDOWN, "\n### %s: %s\n\n", title, row->subject);
+    for (int i = 0; i < cause->property->witness_lines; i++)
+        text_format(out, TEXT_MARKDOWN, "%d. %s\n", i + 1, cause->property->witness[i]);
+    if (command)
+        print_command(out, format_text(TEXT_PLAIN, "%s", command));
+    free(title);
+}
+
+/* Of a test: why, what to do, and what else was found; then the counterexample. The title says the
+ * whole. */
+static void print_conclusion(FILE *out, const struct view *view, const char *run_folder)
+{
+    if (!conclusion_is_told(view))
+        return;
+    const struct conclusion conclusion = conclusion_of(view);
+    for (int i = 0; i < conclusion.failures; i++) {
+        const struct concluded_cause *cause = &conclusion.causes[i];
+        char *where = conclusion_where(cause);
+        print_said(out,
+                   memory_format("%s: %s, %s. What to do: %s.", cause_name(cause->cause),
+                                 cause_words(cause->cause), where, cause_advice(cause->cause)));
+        free(where);
+    }
+    print_said(out, conclusion_played(view));
+    print_said(out, conclusion_known(&conclusion));
+    print_said(out, conclusion_held(view));
+    print_said(out, conclusion_others(&conclusion));
+    print_said(out, conclusion_run(view));
+    print_said(out, conclusion_open(view, &conclusion));
+    if (conclusion.failures)
+        print_counterexample(out, view, &conclusion.causes[0], run_folder);
+}
+
 /* What is not as expected, or else the first bug. */
 static void print_runs(FILE *out, const struct view *view)
 {
@@ -312,6 +363,7 @@ static void print_runs(FILE *out, const struct view *view)
 static void print_all(FILE *out, const struct view *view, const char *run_folder)
 {
     print_head(out, view);
+    print_conclusion(out, view, run_folder);
     print_runs(out, view);
     print_stress(out, view);
     print_table(out, view);
