@@ -64,7 +64,7 @@ def test_what_waits_for_something_to_take_is_no_blame(tmp_path, program, words):
 def test_a_list_has_a_token_too(tmp_path):
     """Its owner goes on with it: the LPOP was another's."""
     result, results = json_of(tmp_path, LISTS + "b.lpop('lock:1')\nassert takes(b, B) and not gives(a, A)")
-    assert result.status == 1 and "an unknown client sent LPOP" in "\n".join(violated(results)["release-own"]["witness"]), result.out + result.err
+    assert result.status == 1 and "unknown who sent LPOP" in "\n".join(violated(results)["release-own"]["witness"]), result.out + result.err
     assert any("2 grants, 1 refusals" in note for note in results["notes"]), results["notes"]
 
 

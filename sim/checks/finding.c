@@ -54,8 +54,5 @@ const char *client_name(const struct ledger *ledger, int client)
 {
     if (ledger->places)
         client = places_client(ledger->places, client);
-    if (client < 0)
-        return "somebody unknown";
-    const char *name = ledger->head->names[client];
-    return strcmp(name, NAME_OF_NOBODY_KNOWN) == 0 ? "an unknown client" : name;
+    return client >= 0 ? ledger->head->names[client] : "somebody unknown";
 }
