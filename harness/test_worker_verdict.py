@@ -228,7 +228,7 @@ class Worker(Worker):
         released = super().release()
         return released or os._exit(3)  # the lock was not there any more
 """), ROOT / "scenarios" / "eviction.yaml", "--fault", "none,evict", *SMALL, "--fail-on", "never", "--out", tmp_path / "out")
-    assert ran.status == 2 and "Not decided: evict (worker A: its process ended with status 3 (catch the exception, and answer \"error\"))" in flat(ran.out), ran
+    assert ran.status == 2 and "Not decided: evict (worker A: its process ended with status 3 (catch the exception, and answer \"error\")" in flat(ran.out), ran
     assert re.search(r"^  none +safe ", ran.out, re.M) and "1 safe" in ran.out, "it does not end there: decided"
     assert "is not decided" in flat(ran.out) and "passes" not in ran.out, ran
 

@@ -313,7 +313,7 @@ static void try_orders(const struct explore_asking *it, struct asking *asking, s
 {
     const struct explore_options *options = &cell->options;
     struct failure why;
-    if (cell->doubt || cell_is_violated(cell) || cmd_stop || explore_is_out_of_time(options))
+    if (cell->doubt || cell_is_schemes_fault(cell) || cmd_stop || explore_is_out_of_time(options))
         return;
     if (!asking_ask_sequences(asking, options, SEQUENCES_EACH, &why) &&
         (it->adds_waits || !asking_replay_walks(asking, options, run, world, WALKS_EACH, &why)))

@@ -65,7 +65,7 @@ enum fail explore_run_cell(struct worker_search *search, struct cell *cell, cons
 
 static bool is_open(const struct cell *cell)
 {
-    return cell->doubt && !cell_is_violated(cell);
+    return cell->doubt && !cell_is_schemes_fault(cell);
 }
 
 static bool can_run(const struct cell *cell)
@@ -102,7 +102,7 @@ static enum fail make_cell(struct cell *made, const struct cell *open,
 static void take(struct cell *open, struct cell *run)
 {
     char *why = open->doubt;
-    if (cell_is_violated(run)) {
+    if (cell_is_schemes_fault(run) || (cell_is_violated(run) && !cell_is_violated(open))) {
         open->doubt = NULL;
         cell_close(open);
         *open = *run;
@@ -162,6 +162,14 @@ enum fail explore_samples_run(struct cells *cells, const struct explore_args *ar
     return fail;
 }
 
+/* The worker, which was ready when it was asked, has ended: the cell stays open. */
+static void leave(struct cell *open, const char *how)
+{
+    char *why = open->doubt;
+    open->doubt = memory_format("%s. Run instead, it did not come to a verdict: %s", why, how);
+    free(why);
+}
+
 enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,
                                 struct failure *failure)
 {
@@ -177,10 +185,17 @@ enum fail explore_undecided_run(struct cells *cells, const struct explore_args *
         fail = make_cell(&run, open, args, failure);
         if (!fail)
             fail = explore_run_cell(search, &run, NOT_DECIDED, i, cells->count, failure);
-        if (!fail && !cmd_stop)
+        if (!fail && !cmd_stop) {
             take(open, &run);
-        else
-            cell_close(&run);
+            continue;
+        }
+        cell_close(&run);
+        if (fail == FAIL_INPUT) {
+            leave(open, failure->text);
+            worker_search_free(search);
+            search = NULL;
+            fail = failure->code = FAIL_NONE;
+        }
     }
     heartbeat_end();
     worker_search_free(search);

@@ -109,6 +109,8 @@ bool cell_is_sampled(const struct cell *cell);
 
 /* Is something violated, and not by nobody's fault? */
 bool cell_is_violated(const struct cell *cell);
+/* And by the scheme's own? */
+bool cell_is_schemes_fault(const struct cell *cell);
 
 /* Why a property is VERDICT_UNKNOWN: "not found in 10000 runs, seed 1", ..., or why it does not
  * apply. At most size bytes; returns text. */

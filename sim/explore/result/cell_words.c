@@ -20,6 +20,15 @@ bool cell_is_violated(const struct cell *cell)
     return false;
 }
 
+bool cell_is_schemes_fault(const struct cell *cell)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED &&
+            cause_blame(cell->witnesses[i].cause) == BLAME_SCHEME)
+            return true;
+    return false;
+}
+
 static bool is_random(const struct cell *cell)
 {
     return cell->options.search != SEARCH_EXHAUSTIVE && cell->outcome.end != END_UNSUPPORTED;
