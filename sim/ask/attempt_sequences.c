@@ -16,6 +16,7 @@ enum { ITEMS_EACH = LAST_ENDS + 1, OPERATIONS = 3 };
 
 struct item {
     uint32_t client, operation;
+    uint32_t form;            /* from 1, of the attempt itself; NO_END: of whichever */
     uint32_t ends[LAST_ENDS]; /* from 1, the last one first; or before a row */
 };
 
@@ -103,11 +104,13 @@ static int sort_out(uint32_t *numbers, int count)
     return kept;
 }
 
-/* How so many before that attempt ended. */
+/* How so many before that attempt ended, and, of few, how it will. */
 static struct item item_of(const struct sequence_choice *choice,
                            const struct attempt_sequence *sequence, int at, int last)
 {
     struct item item = {.client = ANY_CLIENT};
+    if (last < LAST_ENDS)
+        item.form = end_at(choice, sequence, at, LAST_ENDS);
     for (int i = 0; i < last; i++)
         item.ends[i] = end_at(choice, sequence, at - 1 - i, last);
     return item;
@@ -197,8 +200,8 @@ static void add_end(struct attempt_sequence *sequence, int end)
         sequence->ends[sequence->count++] = (uint8_t)end;
 }
 
-/* Each attempt behind some refusals; what the last one does is to be seen whole, so it is granted.
- */
+/* Each attempt behind some refusals; what the last one does is to be seen whole, so it is mostly
+ * granted. */
 static void draw_sequence(const struct attempt_end *ends, int count,
                           const struct sequence_bounds *bounds, struct random *random,
                           struct attempt_sequence *sequence)
@@ -210,7 +213,7 @@ static void draw_sequence(const struct attempt_end *ends, int count,
             random_below(random, ROWS_ONE_IN) ? (int)random_below(random, REFUSALS + 1) : LONG_ROW;
         while (refusals--)
             add_end(sequence, draw_end(ends, count, true, faults, false, random));
-        const bool is_last = round == bounds->rounds - 1;
+        const bool is_last = round == bounds->rounds - 1 && random_below(random, 2);
         const int end = draw_end(ends, count, false, faults, is_last, random);
         faults -= bounds->faults && end >= 0 && ends[end].is_struck;
         add_end(sequence, end);

@@ -2,9 +2,9 @@
  * whole: few sequences that have, together, the orders in which attempts can end.
  *
  * What a sequence adds, for each of its attempts: how the last one, two and three before it ended,
- * with the operations that are asked for in it; and a long row of refusals, with what was before
- * that. Behind one end of each kind each client is asked; behind more, any: behind two of each
- * outline, behind three of each form. */
+ * with the operations that are asked for in it, and, behind one or two, with how it ends itself;
+ * and a long row of refusals, with what was before that. Behind one end of each kind each client is
+ * asked; behind more, any: behind two of each outline, behind three of each form. */
 #ifndef PICKLOCK_ASK_ATTEMPT_SEQUENCES_H
 #define PICKLOCK_ASK_ATTEMPT_SEQUENCES_H
 
