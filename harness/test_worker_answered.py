@@ -83,7 +83,7 @@ int main(void)
             printf("{\"id\":%ld,\"monotonic_us\":%ld,\"wall_us\":%ld}\n", id, clock_us(CLOCK_MONOTONIC), clock_us(CLOCK_REALTIME));
         } else if (strstr(line, "\"acquire\"")) {
             sleep(30);
-            snprintf(text, sizeof text, "SET lock %08x NX PX %d\r\n", token, 4 * ttl);
+            snprintf(text, sizeof text, "SET lock %08x NX PX %d\r\n", token, ttl);
             printf("{\"id\":%ld,\"ok\":%s}\n", id, ask(text) ? "true" : "false");
         } else {
             pthread_create(&thread, NULL, sleeps, NULL);
@@ -107,7 +107,7 @@ def static(tmp_path_factory):
 
 def test_a_static_program_lives_by_our_time(picklock, static):
     """Leases of minutes take no time, threads end when they should, tokens are the seed's; nothing is left."""
-    first, second, other = (picklock("test", "--once", static, "--seed", seed) for seed in (5, 5, 6))
+    first, second, other = (picklock("test", "--once", static, "--lease", "40s", "--seed", seed) for seed in (5, 5, 6))
     assert first.status == 0, first
     for words in ("static: two workers", "their clocks are ours, and so are the server's: proved",
                   "60000.0     B's 1st SET to server 1 is executed: nil", "60250.0     A's 1st DEL to server 1 is executed: 1",
@@ -119,7 +119,7 @@ def test_a_static_program_lives_by_our_time(picklock, static):
 
 def test_a_connection_past_the_proxy_over_a_local_socket(picklock, static, tmp_path):
     """What listens there is not the worker's own: refused. What it listens at itself is not."""
-    assert picklock("test", "--once", static, env={"LOCAL_SOCKET": ""}).status == 0
+    assert picklock("test", "--once", static, "--lease", "40s", env={"LOCAL_SOCKET": ""}).status == 0
     name = f"{tmp_path}/r.sock"
     with socket.socket(socket.AF_UNIX) as elsewhere:
         elsewhere.bind(name)

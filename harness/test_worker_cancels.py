@@ -193,7 +193,7 @@ def test_a_test_of_who_may_be_cancelled_runs_that_and_says_so(picklock, written,
                    "--rounds", 1, "--wait", "100ms", "--no-cache", "--out", tmp_path / "out")
     words = " ".join(ran.out.split())
     assert ran.status == 1 and "fails: unreleased." in words and "each client cancelled at most once, random search" in words, ran
-    assert "which can find, and never prove: none (broken (unreleased, " in words and " none safe " in words, ran
+    assert "which can find, and never prove: no fault (broken (unreleased, " in words and " none safe " in words, ran
 
 
 def test_by_asking_nobody_is_cancelled_which_is_told(picklock, written):
