@@ -369,4 +369,4 @@ class Worker(Worker):
         {close}
 """), "--clients", 2, "--rounds", 1, "--fault", "none", "--out", tmp_path)
     text = " ".join(ran.out.split())
-    assert ("unknown: it hangs in its reset" in text) == is_told and "does not end when its connections break" not in text, ran
+    assert ("unknown, because it hangs in its reset" in text) == is_told and "does not end when its connections break" not in text, ran
