@@ -306,7 +306,7 @@ static enum fail conclude(struct explore_asking *it, struct asking *asking,
 /* A cell in which nothing was found that is the lock's own failure: attempts of its search are
  * asked for in other orders, and walks through it replayed; but waits that add up have no grid that
  * a worker could follow. */
-enum { WALKS_EACH = 1, SEQUENCES_EACH = 100 };
+enum { WALKS_EACH = 1, SEQUENCES_EACH = 60 };
 
 static void try_orders(const struct explore_asking *it, struct asking *asking, struct cell *cell,
                        const struct run *run, const struct confirm_world *world)
