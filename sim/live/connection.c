@@ -104,6 +104,11 @@ static void poll_ready(uv_poll_t *poll, int status, int events)
     /* After an error a read is what makes hiredis learn of it. */
     if (connection->async && (status < 0 || (events & UV_READABLE)))
         redisAsyncHandleRead(connection->async);
+    /* What a reply leads to goes at once: the server works on it while the next ones are read here,
+     * where else each of the two would wait for the other one's batch. A proxy in between is ours,
+     * and in this loop. */
+    if (connection->endpoint->direct_port)
+        endpoint_write(connection->endpoint);
     if (connection->async && status == 0 && (events & UV_WRITABLE))
         redisAsyncHandleWrite(connection->async);
 }
