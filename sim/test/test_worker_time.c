@@ -5,7 +5,9 @@
 #include "worker/supervisor.h"
 #include "worker/timekeeper.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <fcntl.h>
@@ -217,6 +220,42 @@ static void test_no_connection_past_the_proxy(void **state)
     stop(&child);
 }
 
+/* At a free port; only where it is to be connected to does anybody listen. */
+static int bound(bool listens, uint16_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(descriptor, (struct sockaddr *)&address, size), 0);
+    assert_true(!listens || listen(descriptor, 1) == 0);
+    assert_int_equal(getsockname(descriptor, (struct sockaddr *)&address, &size), 0);
+    *port = address.sin_port;
+    return descriptor;
+}
+
+/* Ruby calls connect() once more to hear how it went. What is counted twice would be waited for,
+ * at each connection, until nobody could believe any more that it comes. */
+static void test_who_asks_how_his_dial_went_dials_once(void **state)
+{
+    struct child child = {0};
+    char text[ANSWER_MAX] = "";
+    uint16_t ports[2];
+    const int heard = bound(true, &ports[0]), deaf = bound(false, &ports[1]);
+    (void)state;
+    start(&child, "dials", 0, 1);
+    timekeeper_allow_port(&child.timekeeper, ntohs(ports[0]));
+    timekeeper_allow_port(&child.timekeeper, ntohs(ports[1]));
+    assert_int_equal(write(child.in, ports, sizeof ports), sizeof ports);
+    assert_true(read(child.out, text, sizeof text - 1) > 0);
+    assert_string_equal(text, "dials done connected dials refused dials \n");
+    assert_int_equal(atomic_load(&child.timekeeper.page->counts.connections), 3);
+    assert_int_equal(atomic_load(&child.timekeeper.page->counts.closed), 2);
+    (void)close(heard);
+    (void)close(deaf);
+    stop(&child);
+}
+
 /* What was written is always seen before the next rest, however the machine schedules. */
 static void test_what_is_delivered_is_taken_before_the_rest(void **state)
 {
@@ -348,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_who_spins_on_the_clock_creeps),
         cmocka_unit_test(test_random_is_the_seed_s),
         cmocka_unit_test(test_no_connection_past_the_proxy),
+        cmocka_unit_test(test_who_asks_how_his_dial_went_dials_once),
         cmocka_unit_test(test_what_is_delivered_is_taken_before_the_rest),
         cmocka_unit_test(test_a_handler_that_takes_a_child_is_no_rest),
         cmocka_unit_test(test_a_tick_that_nobody_has_taken_is_no_rest),

@@ -229,6 +229,36 @@ static void child_connects(void)
     printf("%d %d\n", done, errno == ECONNREFUSED);
 }
 
+/* Tells what became of a connection that is made without waiting, as often as asked. */
+static void dial(uint16_t port, int times)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = port, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    for (int i = 0; i < times; i++) {
+        struct pollfd row = {.fd = descriptor, .events = POLLOUT};
+        const int done = connect(descriptor, (struct sockaddr *)&address, sizeof address);
+        const int said = done ? errno : 0;
+        printf("%s ", said == EINPROGRESS    ? "dials"
+                      : said == EISCONN      ? "connected"
+                      : said == ECONNREFUSED ? "refused"
+                                             : "done");
+        (void)poll(&row, 1, -1);
+    }
+    (void)close(descriptor);
+}
+
+/* Two ports on its standard input: somebody listens at the first. */
+static void child_dials(void)
+{
+    uint16_t ports[2];
+    if (read(STDIN_FILENO, ports, sizeof ports) != sizeof ports)
+        return;
+    dial(ports[0], 3);
+    dial(ports[1], 3);
+    printf("\n");
+}
+
 /* Answers each byte of its standard input. */
 static void child_echoes(void)
 {
@@ -281,7 +311,7 @@ static const struct {
     {"clocks", child_clocks},     {"sleeps", child_sleeps}, {"descriptors", child_descriptors},
     {"threads", child_threads},   {"spins", child_spins},   {"pingpong", child_pingpong},
     {"connects", child_connects}, {"random", child_random}, {"echoes", child_echoes},
-    {"pipes", child_pipes},       {"reaps", child_reaps},
+    {"pipes", child_pipes},       {"reaps", child_reaps},   {"dials", child_dials},
 };
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
  * something is there; the rest is the kernel's. Sources: connect(2), recv(2), readv(2),
  * SO_RCVTIMEO in socket(7). */
 #include "worker/calls/state.h"
+#include "worker/dialled.h"
 #include "worker/local_sockets.h"
 
 #include <errno.h>
@@ -85,6 +86,9 @@ enum call_fate on_connect(struct calls *calls, struct held_thread *thread)
         return FATE_KERNEL;
     if (!time_is_our_port(calls->page, address))
         return refuse(calls->page, thread, address, (socklen_t)length);
+    const int ours = find_ours(calls, descriptor);
+    if (ours >= 0 && dialled_already(ours))
+        return FATE_KERNEL;
     forget(calls, descriptor);
     if (descriptor >= 0 && descriptor < CALLS_SOCKETS_MAX)
         calls->sockets[descriptor] = 1 + calls_borrow(calls, descriptor);

@@ -8,6 +8,7 @@
  * Sources: recv(2), send(2), connect(2), SO_RCVTIMEO and SO_SNDTIMEO in socket(7). */
 #include "worker/shim/shim.h"
 
+#include "worker/dialled.h"
 #include "worker/local_sockets.h"
 #include "worker/time_rules.h"
 
@@ -117,7 +118,8 @@ int connect(int descriptor, __CONST_SOCKADDR_ARG to, socklen_t length)
         return (int)syscall(SYS_connect, descriptor, address, length);
     if (!time_is_our_port(shim_page, address))
         return refuse(address, length);
-    atomic_fetch_add(&shim_page->counts.connections, 1);
+    if (!shim_is_ours(descriptor) || !dialled_already(descriptor))
+        atomic_fetch_add(&shim_page->counts.connections, 1);
     mark(descriptor, true);
     return connect_to_us(descriptor, address, length);
 }
