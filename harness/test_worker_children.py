@@ -44,7 +44,7 @@ class Worker(Worker):
         while os.waitpid(-1, os.WNOHANG)[0] == 0:
             pass
 """))
-    assert ran.status == 2 and "is busy" in ran.err and "it has started another process, whose time is not steered" in ran.err, ran
+    assert ran.status == 2 and "is busy" in ran.err and "it has started another process (python3), whose time is not steered" in ran.err, ran
 
 
 def test_a_program_behind_a_shell_is_named_as_what_keeps_it_busy(picklock, worker):
@@ -55,7 +55,17 @@ class Worker(Worker):
             pass
 """)
     ran = picklock("test", "--once", "--patience", "1s", f"sh -c {shlex.quote(command + '; true')}")
-    assert ran.status == 2 and "name it first in the command" in ran.err, ran
+    assert ran.status == 2 and "another process (python3)" in ran.err and "name it first in the command" in ran.err, ran
+
+
+def test_a_process_that_it_waits_for_is_named(picklock, worker):
+    ran = picklock("test", "--once", "--patience", "1s", worker("""
+import subprocess
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        subprocess.run(["sleep", "1000"], stdout=subprocess.PIPE)
+"""))
+    assert ran.status == 2 and "a process that it has started is still there (sleep)" in ran.err, ran
 
 
 def test_workers_die_with_picklock(worker, tmp_path):

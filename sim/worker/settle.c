@@ -251,6 +251,7 @@ static const char *busy_around(const struct session *session, int client, char *
     const struct wire_message *large = large_request(session, client);
     const int pid = worker_pid(worker);
     const char *runtime = runtime_lacks_flags(pid), *silent = runtime_without_stack(pid);
+    char child[WORKER_CHILD_BYTES];
     *text = '\0';
     if (large)
         (void)snprintf(
@@ -260,9 +261,10 @@ static const char *busy_around(const struct session *session, int client, char *
             large->name);
     else if (worker_has_children(worker))
         (void)snprintf(text, size,
-                       "; it has started another process, whose time is not steered, and may wait "
-                       "for that: where that is the lock's own program, behind a wrapper, name it "
-                       "first in the command");
+                       "; it has started another process%s, whose time is not steered, and may "
+                       "wait for that: where that is the lock's own program, behind a wrapper, "
+                       "name it first in the command",
+                       worker_child_name(worker, child));
     else if (runtime)
         (void)snprintf(text, size,
                        "; %s is not what the command names first, so that its flags could not be "
@@ -307,16 +309,17 @@ static enum fail not_settled(struct session *session, struct failure *failure)
             busy_around(session, i, around, sizeof around));
     }
     const int waiting = find_waiting_for_child(session);
+    char child[WORKER_CHILD_BYTES];
     if (waiting != NOBODY_WAITS)
         return failure_set(
             failure, FAIL_UNKNOWN,
             "worker %s has not answered %s within %g s of real time, and a process "
-            "that it has started is still there: it may wait for that, whose time "
+            "that it has started is still there%s: it may wait for that, whose time "
             "is not steered",
             session->options.names[waiting],
             worker_op_name(
                 session->clients[waiting].pending[session->clients[waiting].asked_id - 1].op),
-            patience);
+            patience, worker_child_name(session->clients[waiting].worker, child));
     return failure_set(failure, FAIL_UNKNOWN, "what was sent has not arrived");
 }
 

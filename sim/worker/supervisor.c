@@ -162,25 +162,32 @@ _Noreturn void supervisor_run(const struct supervised *supervised)
 
 /* --- in picklock --- */
 
-bool supervisor_has_more(int supervisor, int worker)
+/* The first child of that thread but for that one; 0: none. */
+static int find_child(int process, int thread, int but)
 {
-    char path[PATH_BYTES], text[CHILDREN_BYTES], *rest = text;
-    int others = 0;
-    read_children(supervisor, supervisor, text);
-    for (long child; (child = strtol(rest, &rest, 10)) > 0;)
-        others += child != worker;
+    char text[CHILDREN_BYTES], *rest = text;
+    int child = 0;
+    read_children(process, thread, text);
+    do
+        child = (int)strtol(rest, &rest, 10);
+    while (child == but);
+    return child;
+}
+
+int supervisor_find_more(int supervisor, int worker)
+{
+    char path[PATH_BYTES];
+    int more = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/task", worker);
     DIR *threads = opendir(path);
-    for (const struct dirent *entry; threads && (entry = readdir(threads));) {
+    for (const struct dirent *entry; threads && !more && (entry = readdir(threads));) {
         const int thread = (int)strtol(entry->d_name, NULL, 10);
-        if (!thread)
-            continue;
-        read_children(worker, thread, text);
-        others += text[0] != '\0';
+        if (thread)
+            more = find_child(worker, thread, worker);
     }
     if (threads)
         (void)closedir(threads);
-    return others > 0;
+    return more ? more : find_child(supervisor, supervisor, worker);
 }
 
 bool supervisor_has_lost(int worker)

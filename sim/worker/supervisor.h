@@ -30,9 +30,9 @@ bool supervisor_is_to_end(int number, int parent);
  * it. Everything is borrowed; keeps no descriptor open. */
 _Noreturn void supervisor_run(const struct supervised *supervised);
 
-/* Asked by picklock: has that worker started a process that is still there, be it dead and not
- * waited for? */
-bool supervisor_has_more(int supervisor, int worker);
+/* Asked by picklock: a process that that worker has started and that is still there, be it dead and
+ * not waited for; 0: none. */
+int supervisor_find_more(int supervisor, int worker);
 
 /* The same: has the worker's own process ended? */
 bool supervisor_has_lost(int worker);

@@ -67,7 +67,21 @@ int worker_pid(const struct worker *worker)
 bool worker_has_children(const struct worker *worker)
 {
     return !worker->has_ended &&
-           supervisor_has_more(worker->launched.supervisor, worker->launched.pid);
+           supervisor_find_more(worker->launched.supervisor, worker->launched.pid);
+}
+
+const char *worker_child_name(const struct worker *worker, char text[WORKER_CHILD_BYTES])
+{
+    char path[64], name[16]; /* TASK_COMM_LEN */
+    const int child = supervisor_find_more(worker->launched.supervisor, worker->launched.pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", child);
+    FILE *file = child ? fopen(path, "re") : NULL;
+    *text = '\0';
+    if (file && fgets(name, sizeof name, file))
+        (void)snprintf(text, WORKER_CHILD_BYTES, " (%.*s)", (int)strcspn(name, "\n"), name);
+    if (file)
+        (void)fclose(file);
+    return text;
 }
 
 static bool catches(int pid, int number)

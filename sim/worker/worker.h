@@ -61,6 +61,9 @@ int worker_pid(const struct worker *worker);
 
 /* Has it started processes that are still there? They live by the real time. */
 bool worker_has_children(const struct worker *worker);
+/* The program of one of them, in brackets and behind a blank; "": it is not known. */
+enum { WORKER_CHILD_BYTES = 24 };
+const char *worker_child_name(const struct worker *worker, char text[WORKER_CHILD_BYTES]);
 
 /* A program that catches SIGUSR1 is asked by it for its stack, as our modules for Python and Ruby
  * print it: lines of standard error with "File" in front. False: it does not. */
