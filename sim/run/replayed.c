@@ -85,6 +85,19 @@ static char *held_words(enum standing standing, const struct schedule *schedule,
                : NULL;
 }
 
+char *replayed_again(const struct result_row *row, const struct schedule *schedule,
+                     const char *path)
+{
+    if (!schedule->has_property || row->error ||
+        verdict_of(row, schedule->property) != VERDICT_VIOLATED ||
+        result_standing(row) != STANDING_UNEXPECTED)
+        return NULL;
+    return memory_format("%s: reproduced: %s is violated again, as the schedule was kept for. It "
+                         "counts as a failure (--fail-on %s), so the status is 1.",
+                         path ? path : "schedule", property_name(schedule->property),
+                         fail_on_name(row->fail_on));
+}
+
 char *replayed_words(const struct result_row *row, const struct schedule *schedule,
                      const char *path, const struct followed *followed)
 {

@@ -11,6 +11,11 @@
  * which nothing failed. */
 void replayed_judge(struct result_row *row, const struct schedule *schedule);
 
+/* That it occurs again, as it was recorded, and counts; path: the schedule's. NULL: it does not.
+ * The caller frees. */
+char *replayed_again(const struct result_row *row, const struct schedule *schedule,
+                     const char *path);
+
 /* "held", "still violated", and what was done otherwise than it stands; path: the schedule's. NULL:
  * the row says all. The caller frees. */
 char *replayed_words(const struct result_row *row, const struct schedule *schedule,

@@ -300,6 +300,8 @@ enum fail runner_schedule(struct runner *runner, const struct schedule *schedule
         replayed_judge(row, schedule);
         words = replayed_words(row, schedule, path, &followed);
     }
+    if (!fail && !words)
+        words = replayed_again(row, schedule, path);
     if (words)
         results_note(results, words);
     followed_close(&followed);
