@@ -9,9 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Those of servers with replicas, and of servers without. */
+enum { KEPT_MAX = 2 };
+
 struct worker_replays {
     struct worker_program *program;
-    struct kept_workers *kept; /* NULL: nothing runs */
+    struct kept_workers *kept[KEPT_MAX]; /* NULL: nothing runs */
+    struct kept_workers *last;           /* used last, of these */
     struct replay_memo *memo;
     char *folder; /* NULL: nothing is kept */
     int files;    /* in it, by number */
@@ -41,7 +45,8 @@ void worker_replays_free(struct worker_replays *replays)
         free(path);
     }
     free(replays->folder);
-    kept_workers_free(replays->kept);
+    for (int i = 0; i < KEPT_MAX; i++)
+        kept_workers_free(replays->kept[i]);
     replay_memo_free(replays->memo);
     free(replays);
 }
@@ -107,21 +112,24 @@ static enum fail open_world(void *context, const struct run *run, unsigned actin
                             struct world **world, struct failure *failure)
 {
     struct worker_replays *replays = context;
-    if (replays->kept && !kept_workers_suit(replays->kept, run)) {
-        kept_workers_free(replays->kept);
-        replays->kept = NULL;
+    struct kept_workers **kept = &replays->kept[run->has_replica];
+    if (*kept && !kept_workers_suit(*kept, run)) {
+        kept_workers_free(*kept);
+        *kept = NULL;
     }
-    if (!replays->kept && kept_workers_new(&replays->kept, replays->program, run, failure))
+    replays->last = NULL;
+    if (!*kept && kept_workers_new(kept, replays->program, run, failure))
         return failure->code;
-    return kept_workers_world(replays->kept, world, run, acting, failure);
+    replays->last = *kept;
+    return kept_workers_world(*kept, world, run, acting, failure);
 }
 
 /* Behind a replay that came to no end nothing is used again. */
 static void end_world(void *context, enum fail fail)
 {
     const struct worker_replays *replays = context;
-    if (fail && replays->kept)
-        kept_workers_drop(replays->kept);
+    if (fail && replays->last)
+        kept_workers_drop(replays->last);
 }
 
 struct confirm_world worker_replays_world(struct worker_replays *replays,
@@ -133,4 +141,12 @@ struct confirm_world worker_replays_world(struct worker_replays *replays,
                                   .foreign = head,
                                   .memo = replays->memo,
                                   .recorder = replays->folder ? &replays->recorder : NULL};
+}
+
+void worker_replays_expect(struct worker_replays *replays, const struct run *run,
+                           const unsigned *acting, int count)
+{
+    struct kept_workers *kept = replays->kept[run->has_replica];
+    if (kept && kept_workers_suit(kept, run))
+        kept_workers_expect(kept, acting, count);
 }
