@@ -35,6 +35,11 @@ def test_a_run_folder_is_drawn(picklock, double_delete):
     assert "▶✗" in line_with(ran.out, "the server executes A's DEL → 1, removes B's key")
     # the compared delete leaves it standing
     assert "▶B" in line_with(ran.out, "the server executes A's compare-and-delete → 0")
+    # what the picture calls A1 the sentences call by its value; the tokens of the other scheme are short
+    value = re.search(r"A got the lock at [^(]*\(SET lock (\d+) NX PX", ran.out)[1]
+    assert f"Tokens: A1 is {value}, B1 is " in ran.out and ran.out.count("Tokens: ") == 1, ran.out
+    page = (double_delete / "index.html").read_text()
+    assert f"Tokens: A1 is {value}, B1 is " in page and page.count("Tokens: ") == 1
     # the sentence is under the picture
     assert ran.out.index("!! two hold at once") < ran.out.index("Unlock bug in A")
 

@@ -29,14 +29,15 @@ static void put_legend(const struct page *page, const struct timeline *timeline)
              "hold: from hearing “granted” to starting the release; it is pale behind the "
              "line across it, where the client’s own lease has ended. A bar under a server is "
              "the lock key, in the colour of who wrote it. Red frame: two hold at once; amber "
-             "frame: they do, but one of them has outlived its own lease. A1 is the token of "
-             "A’s first attempt.");
+             "frame: they do, but one of them has outlived its own lease.");
     if (timeline->is_part)
         html_put(page,
                  " Drawn are the clients that led to the violation, of %d in the whole history.",
                  timeline->head.clients);
-    char *processes = words_processes(timeline);
-    html_put(page, "%s%s</figcaption>\n", processes ? " " : "", processes);
+    char *tokens = words_tokens(timeline), *processes = words_processes(timeline);
+    html_put(page, "%s%s%s%s</figcaption>\n", tokens ? " " : "", tokens, processes ? " " : "",
+             processes);
+    free(tokens);
     free(processes);
 }
 

@@ -175,10 +175,12 @@ static void print_legend(const struct sketch *sketch)
         signs[FAULT].is_used |= timeline->rows[row].kind == ROW_FAULT;
     }
     print_signs(sketch, signs, SIGNS);
-    char *processes = words_processes(timeline);
-    if (processes)
-        text_print_wrapped(sketch->out, processes, 2, sketch->width);
-    free(processes);
+    char *more[] = {words_tokens(timeline), words_processes(timeline)};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        if (more[i])
+            text_print_wrapped(sketch->out, more[i], 2, sketch->width);
+        free(more[i]);
+    }
 }
 
 static void print_timeline(FILE *out, const struct timeline *timeline, enum charset charset)

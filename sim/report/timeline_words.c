@@ -6,13 +6,19 @@
 #include "checks/change.h"
 #include "scenario/choice.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMMAND_TEXT_MAX = 100, SERVER_TEXT_MAX = 24 };
+enum {
+    COMMAND_TEXT_MAX = 100,
+    SERVER_TEXT_MAX = 24,
+    TOKEN_NAME_MAX = NAME_MAX_BYTES + 16,
+    TOKENS_TOLD = 6, /* more of them: the others go by the same rule */
+};
 
 /* A number this large is drawn at random (or an instant in microseconds, which nobody called a
  * token). */
@@ -63,11 +69,20 @@ static bool is_shared(const struct timeline *timeline, const struct event *own, 
     return false;
 }
 
+/* The name of the token of an attempt, "A1", by which rows call it. False: they do not. is_text: a
+ * program put it into the lock key; else own draws it. */
+static bool is_named(const struct timeline *timeline, const struct event *own, const char *token,
+                     bool is_text, char name[TOKEN_NAME_MAX])
+{
+    snprintf(name, TOKEN_NAME_MAX, "%s%d", client_name(timeline, own->client), own->attempt);
+    return strlen(name) < strlen(token) && !is_shared(timeline, own, is_text ? token : NULL);
+}
+
 /* Tokens are long random numbers; in a row they are called by their attempt: "A1". What is short
  * stays a number, and one that is drawn twice stays what it is. */
 static void name_token(const struct timeline *timeline, int64_t value, char *text)
 {
-    char number[24], name[NAME_MAX_BYTES + 16], rest[TIMELINE_TEXT_MAX];
+    char number[24], name[TOKEN_NAME_MAX], rest[TIMELINE_TEXT_MAX];
     snprintf(number, sizeof number, "%" PRId64, value);
     char *at = strstr(text, number);
     if (value < token_least || !at)
@@ -76,8 +91,7 @@ static void name_token(const struct timeline *timeline, int64_t value, char *tex
         const struct event *event = &timeline->events[i];
         if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE || event->token != value)
             continue;
-        snprintf(name, sizeof name, "%s%d", client_name(timeline, event->client), event->attempt);
-        if (strlen(name) >= strlen(number) || is_shared(timeline, event, NULL))
+        if (!is_named(timeline, event, number, false, name))
             return;
         snprintf(rest, sizeof rest, "%s%s", name, at + strlen(number));
         memcpy(at, rest, strlen(rest) + 1); /* shorter than what stood there */
@@ -88,12 +102,11 @@ static void name_token(const struct timeline *timeline, int64_t value, char *tex
 /* What an attempt of a foreign program has put into the lock key, by that attempt's name. */
 static void name_text(const struct timeline *timeline, const struct event *event, char *text)
 {
-    char name[NAME_MAX_BYTES + 16], rest[TIMELINE_TEXT_MAX];
+    char name[TOKEN_NAME_MAX], rest[TIMELINE_TEXT_MAX];
     for (int i = 0; event->effects && i < event->effects->count; i++) {
         const char *token = event->effects->texts[i].new_value;
         const char *at = event->effects->on[i].key == KEY_LOCK ? strstr(text, token) : NULL;
-        snprintf(name, sizeof name, "%s%d", client_name(timeline, event->client), event->attempt);
-        if (!at || strlen(name) >= strlen(token) || is_shared(timeline, event, token))
+        if (!at || !is_named(timeline, event, token, true, name))
             continue;
         snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at - text), text, name, at + strlen(token));
         memcpy(text, rest, strlen(rest) + 1); /* shorter than what stood there */
@@ -248,6 +261,59 @@ char *words_processes(const struct timeline *timeline)
     }
     add_words(&text, ".", "");
     return text;
+}
+
+/* Does a row call a token so? */
+static bool is_in_rows(const struct timeline *timeline, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int i = 0; i < timeline->rows_count; i++) {
+        const char *text = timeline->rows[i].text;
+        for (const char *at = text; (at = strstr(at, name)); at += length)
+            if ((at == text || !isalnum((unsigned char)at[-1])) &&
+                !isalnum((unsigned char)at[length]))
+                return true;
+    }
+    return false;
+}
+
+/* The token that an event shows first; NULL: none. number: 24 bytes. */
+static const char *token_of(const struct event *event, bool *is_text, char *number)
+{
+    *is_text = event->effects != NULL;
+    for (int i = 0; *is_text && i < event->effects->count; i++)
+        if (event->effects->on[i].key == KEY_LOCK && *event->effects->texts[i].new_value)
+            return event->effects->texts[i].new_value;
+    if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE || event->token < token_least)
+        return NULL;
+    snprintf(number, 24, "%" PRId64, event->token);
+    return number;
+}
+
+char *words_tokens(const struct timeline *timeline)
+{
+    char *text = memory_text(""), number[24], name[TOKEN_NAME_MAX];
+    int told = 0;
+    for (int i = 0; i < timeline->events_count && told <= TOKENS_TOLD; i++) {
+        bool is_text;
+        const struct event *event = &timeline->events[i];
+        const char *token = token_of(event, &is_text, number);
+        char *words =
+            token && is_named(timeline, event, token, is_text, name) && is_in_rows(timeline, name)
+                ? memory_format("%s is %s", name, token)
+                : NULL;
+        if (words && !strstr(text, words)) {
+            const bool is_last = ++told > TOKENS_TOLD;
+            add_words(&text, *text ? ", " : "Tokens: ", is_last ? "and so on" : words);
+        }
+        free(words);
+    }
+    if (*text) {
+        add_words(&text, ".", "");
+        return text;
+    }
+    free(text);
+    return NULL;
 }
 
 void words_lease_ends(const struct timeline *timeline, int client, char *text)

@@ -27,6 +27,9 @@ void words_key_expires(const struct timeline *timeline, int server, int client, 
 /* "A runs in web 1; B and C run in web 2.", of the clients that are drawn; NULL: the history does
  * not say it. The caller frees. */
 char *words_processes(const struct timeline *timeline);
+/* "Tokens: A1 is 4711, B1 is 815.": what the rows call by the name of its attempt, as sentences and
+ * histories have it; NULL: nothing. The caller frees. */
+char *words_tokens(const struct timeline *timeline);
 void words_lease_ends(const struct timeline *timeline, int client, char *text);
 
 #endif
