@@ -6,7 +6,6 @@
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/explore_expect.h"
 #include "cmd/explore_pace.h"
 #include "cmd/heartbeat.h"
 #include "cmd/progress.h"
@@ -366,8 +365,6 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
         if (cmd_stop) { /* what was found can not be replayed any more */
             own_outcome(&cells->rows[i])->end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
-        } else {
-            explore_expect_replays(asking->replays, cells, i, &args->program->program);
         }
         finish(asking, asked, &cells->rows[i], &args->program->program);
     }

@@ -89,15 +89,6 @@ struct confirmation {
     struct finding finding; /* of the last that was seen */
 };
 
-/* So many of them come next. */
-static void expect_fresh(struct worker_cell *it, int count)
-{
-    unsigned fresh[WORKER_SEARCH_CONFIRMATIONS];
-    for (int i = 0; i < count; i++)
-        fresh[i] = (1u << it->walker.run->clients) - 1;
-    kept_workers_expect(it->walker.kept, fresh, count);
-}
-
 static enum fail replay_fresh(struct worker_cell *it, const struct worker_violation *violation,
                               enum property property, struct confirmation *confirmation,
                               struct failure *failure)
@@ -163,12 +154,9 @@ static enum fail confirm_one(struct worker_cell *it, struct worker_violation *vi
 {
     struct confirmation *confirmation = memory_new(1, sizeof *confirmation);
     enum fail fail = shrink(it, violation, property, failure);
-    if (!fail)
-        expect_fresh(it, WORKER_SEARCH_CONFIRMATIONS);
     while (!fail && confirmation->tried < WORKER_SEARCH_CONFIRMATIONS &&
            !explore_is_stopped(&it->cell->options) && confirmation->seen == confirmation->tried)
         fail = replay_fresh(it, violation, property, confirmation, failure);
-    expect_fresh(it, 0);
     if (!fail && confirmation->seen == WORKER_SEARCH_CONFIRMATIONS)
         put_down(it, violation, property, confirmation);
     else if (!fail)

@@ -142,11 +142,3 @@ struct confirm_world worker_replays_world(struct worker_replays *replays,
                                   .memo = replays->memo,
                                   .recorder = replays->folder ? &replays->recorder : NULL};
 }
-
-void worker_replays_expect(struct worker_replays *replays, const struct run *run,
-                           const unsigned *acting, int count)
-{
-    struct kept_workers *kept = replays->kept[run->has_replica];
-    if (kept && kept_workers_suit(kept, run))
-        kept_workers_expect(kept, acting, count);
-}

@@ -26,9 +26,4 @@ bool worker_replays_link(const struct worker_replays *replays, const struct run 
 struct confirm_world worker_replays_world(struct worker_replays *replays,
                                           const struct history_head *head);
 
-/* Who will act in the replays that come next, bit a client: their processes are started ahead,
- * where a world of that run can be the next one of those there are (session_expect()). */
-void worker_replays_expect(struct worker_replays *replays, const struct run *run,
-                           const unsigned *acting, int count);
-
 #endif

@@ -24,9 +24,9 @@ static struct slack slack_of_new(const struct session *session, int client)
     return slack;
 }
 
-enum fail session_launch(struct session *session, int client, int64_t page_us,
-                         struct worker **worker, struct failure *failure)
+enum fail session_start_worker(struct session *session, int client, struct failure *failure)
 {
+    struct worker_slot *slot = &session->clients[client];
     const struct session_options *options = &session->options;
     char folder[PROCESS_PATH_MAX];
     struct worker_options wanted = {
@@ -41,38 +41,25 @@ enum fail session_launch(struct session *session, int client, int64_t page_us,
                      .work_us = options->work_us,
                      .servers = options->servers},
         .seed = options->seed * SESSION_CLIENTS_MAX + (uint64_t)client,
-        .now_us = page_us,
+        .now_us = session_page_us(session),
         .loop = &session->loop,
         .events = &session->worker_events,
     };
-    *worker = NULL;
+    worker_free(slot->worker);
+    free(slot->pending);
+    *slot =
+        (struct worker_slot){.session = session, .number = client, .beginning = slot->beginning};
     for (int i = 0; i < options->servers; i++) {
         if (!session->listeners[client][i].proxy && listener_open(session, client, i, failure))
             return failure->code;
         wanted.settings.ports[i] = proxy_port(session->listeners[client][i].proxy);
     }
+    slot->slack = slack_of_new(session, client);
     (void)snprintf(folder, sizeof folder, "%s/worker-%d", session->servers.folder.path,
                    session->workers_started++);
     if (mkdir(folder, 0700) != 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "%s: %s", folder, strerror(errno));
-    return worker_new(worker, &wanted, failure);
-}
-
-enum fail session_start_worker(struct session *session, int client, struct failure *failure)
-{
-    struct worker_slot *slot = &session->clients[client];
-    enum fail fail = FAIL_NONE;
-    worker_free(slot->worker);
-    free(slot->pending);
-    *slot =
-        (struct worker_slot){.session = session, .number = client, .beginning = slot->beginning};
-    slot->worker = session_take_ahead(session, client);
-    slot->was_ahead = slot->worker != NULL;
-    if (!slot->worker)
-        fail = session_launch(session, client, session_page_us(session), &slot->worker, failure);
-    if (!fail)
-        slot->slack = slack_of_new(session, client);
-    return fail;
+    return worker_new(&slot->worker, &wanted, failure);
 }
 
 static enum fail not_ready(struct session *session, int client, enum worker_op op,

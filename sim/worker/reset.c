@@ -103,8 +103,8 @@ static enum fail ring_out(struct session *session, struct failure *failure)
     return FAIL_NONE;
 }
 
-/* Timers that are left ring now, to no effect. Who is new may have been started ahead. */
-static enum fail move_on(struct session *session, unsigned anew, struct failure *failure)
+/* Timers that are left ring now, to no effect. */
+static enum fail move_on(struct session *session, struct failure *failure)
 {
     const int64_t lead_us = session_lead_us(session);
     int64_t reached_us = session_page_us(session);
@@ -113,8 +113,7 @@ static enum fail move_on(struct session *session, unsigned anew, struct failure 
         reached_us = own_us > reached_us ? own_us : reached_us;
         session->clients[i].own_time = (struct own_time){0};
     }
-    const int64_t earliest_us = ((reached_us + lead_us) / WHOLE_US + 2) * WHOLE_US;
-    session->origin_us = session_next_origin_us(session, anew, earliest_us);
+    session->origin_us = ((reached_us + lead_us) / WHOLE_US + 2) * WHOLE_US;
     return session_set_now(session, -lead_us, failure);
 }
 
@@ -174,16 +173,18 @@ static enum fail ask_reset(struct session *session, int client, struct failure *
     return session_set_now(session, until_us, failure);
 }
 
-/* Who hangs is told by *hung, bit a client: it needs a new process, started now. */
+/* Who hangs is told by *hung, bit a client: it needs a new process. */
 static enum fail begin_all(struct session *session, unsigned anew, unsigned *hung,
                            struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < session->options.clients && !fail; i++) {
-        const bool is_new = anew >> i & 1;
-        fail = is_new ? begin_anew(session, i, failure) : ask_reset(session, i, failure);
-        if (!is_new || session->clients[i].was_ahead)
-            *hung |= fail == FAIL_UNKNOWN ? 1u << i : 0;
+        if (anew >> i & 1) {
+            fail = begin_anew(session, i, failure);
+            continue;
+        }
+        fail = ask_reset(session, i, failure);
+        *hung |= fail == FAIL_UNKNOWN ? 1u << i : 0;
     }
     return fail;
 }
@@ -197,8 +198,7 @@ static enum fail reset_once(struct session *session, unsigned anew, unsigned *hu
     drop_all(session);
     if (accept_all(session, failure))
         return failure->code;
-    if (session_settle(session, failure) || ring_out(session, failure) ||
-        move_on(session, anew, failure))
+    if (session_settle(session, failure) || ring_out(session, failure) || move_on(session, failure))
         return failure->code;
     drop_all(session);
     session_forget_names(session);
@@ -210,23 +210,13 @@ static enum fail reset_once(struct session *session, unsigned anew, unsigned *hu
 
 /* --- all of it --- */
 
-/* Of them, those that were started for this reset. */
-static unsigned started_now(const struct session *session, unsigned anew)
-{
-    for (int i = 0; i < session->options.clients; i++)
-        anew &= session->clients[i].was_ahead ? ~(1u << i) : ~0u;
-    return anew;
-}
-
 enum fail session_reset(struct session *session, unsigned anew, struct failure *failure)
 {
-    const bool is_expected = anew != 0;
     anew |= pending_clients(session);
     for (;;) {
         unsigned wrong = 0;
         enum fail fail = reset_once(session, anew, &wrong, failure);
-        const unsigned now = started_now(session, anew);
-        if (fail && (!wrong || wrong & now))
+        if (fail && (!wrong || wrong & anew))
             return fail;
         for (int i = 0; i < session->options.clients && !fail; i++) {
             wrong |= is_as_it_began(session, i) ? 0 : 1u << i;
@@ -234,12 +224,10 @@ enum fail session_reset(struct session *session, unsigned anew, struct failure *
         }
         if (!wrong) {
             session_share_processor(session);
-            if (is_expected)
-                session_go_on_ahead(session);
             return FAIL_NONE;
         }
-        if (wrong & now)
-            return say_difference(session, __builtin_ctz(wrong & now), failure);
+        if (wrong & anew)
+            return say_difference(session, __builtin_ctz(wrong & anew), failure);
         anew |= wrong;
     }
 }

@@ -48,10 +48,8 @@ static void on_answer(void *context, struct worker *worker, const struct worker_
     struct session *session = context;
     struct worker_slot *slot = slot_of(session, worker);
     session->activity++;
-    if (!slot) {
-        session_spoil_ahead(session, worker);
+    if (!slot)
         return;
-    }
     if (answer->kind == ANSWER_LOST) {
         slot->has_notice = true;
         if (session->events.noticed)
@@ -103,10 +101,8 @@ static void on_failed(void *context, struct worker *worker, const struct failure
 {
     struct session *session = context;
     struct worker_slot *slot = slot_of(session, worker);
-    if (!slot) {
-        session_spoil_ahead(session, worker);
+    if (!slot)
         return;
-    }
     slot->has_exited = session->options.may_exit && worker_has_ended(worker) &&
                        session->promises >> WORKER_PROMISES_EXITS & 1 && can_have_lost(slot);
     session->activity++;
@@ -409,7 +405,6 @@ void session_free(struct session *session)
     session->is_closing = true;
     if (session->shares_processor)
         processor_leave();
-    session_drop_ahead(session);
     for (int i = 0; i < session->options.clients; i++) {
         worker_free(session->clients[i].worker);
         for (int j = 0; j < session->options.servers; j++)

@@ -107,13 +107,9 @@ void session_free(struct session *session); /* NULL is fine */
 /* All as it was behind session_new(): servers empty, no connection but those of a beginning, every
  * worker reset, world time 0 (their clocks have gone on; nothing of ours tells how far). Who has
  * something pending, was killed, hangs on its reset, or is not behind it as it began (connections,
- * timers) gets a new process; so do those of anew (bit a client). FAIL_UNKNOWN: it is not as it was
- * even then. */
+ * timers) gets a new process; so do those of anew (bit a client). FAIL_UNKNOWN: it is not as it
+ * was even then. */
 enum fail session_reset(struct session *session, unsigned anew, struct failure *failure);
-/* What anew will be in the next resets in which it is not 0: such processes are started ahead, and
- * are then as if they had been started in that reset. What was expected before is no more. */
-enum { SESSION_EXPECTED_MAX = 16 };
-void session_expect(struct session *session, const unsigned *anew, int count);
 
 /* --- workers --- */
 /* From here on, and returned by worker_ask(): nothing else is asked of that client before it

@@ -70,23 +70,7 @@ struct worker_slot {
     struct own_time own_time;
     struct slack slack;
     struct beginning beginning; /* of its first process */
-    bool was_ahead;             /* its process was started ahead */
 };
-
-struct ahead_worker {
-    struct worker *worker; /* NULL: there is none */
-    bool is_spoiled;       /* it has said something, unasked */
-};
-
-/* Processes that were started ahead, for one run. */
-struct ahead_run {
-    int64_t origin_us; /* the session's, in that run */
-    unsigned clients;  /* bit a client: whose are started */
-    struct ahead_worker workers[SESSION_CLIENTS_MAX];
-};
-
-/* At once: with so many processes no more are started, which take memory and a processor. */
-enum { AHEAD_RUNS = 4, AHEAD_ENOUGH = 5 };
 
 struct name_count {
     char name[SESSION_NAME_MAX];
@@ -103,10 +87,6 @@ struct session {
     char shim[PROCESS_PATH_MAX], helpers[PROCESS_PATH_MAX];
     int workers_started;
     struct worker_slot clients[SESSION_CLIENTS_MAX];
-    unsigned expected[SESSION_EXPECTED_MAX]; /* session_expect(); */
-    int expected_count;
-    struct ahead_run ahead[AHEAD_RUNS]; /* the first ones of these */
-    int ahead_count;
     struct listener listeners[SESSION_CLIENTS_MAX][SERVERS_MAX];
     struct wire_message *first, *last;
     struct wire *wires;
@@ -141,11 +121,7 @@ static inline int64_t session_lead_us(const struct session *session)
     return SESSION_BEGIN_US + (int64_t)SESSION_PROOF_US * session->options.clients;
 }
 enum fail session_begin(struct session *session, struct failure *failure);
-/* A process for that client, which begins at that instant (as a page tells it). */
-enum fail session_launch(struct session *session, int client, int64_t page_us,
-                         struct worker **worker, struct failure *failure);
-/* The process of a client, which may have had one before; it has said nothing yet. The one that was
- * started ahead, where it was for this instant. */
+/* The process of a client, which may have had one before; it has said nothing yet. */
 enum fail session_start_worker(struct session *session, int client, struct failure *failure);
 /* INIT or RESET: what its library sends meanwhile is let go at once. FAIL_UNKNOWN: no answer. */
 enum fail session_make_ready(struct session *session, int client, enum worker_op op,
@@ -161,18 +137,6 @@ int64_t session_own_us(const struct session *session, int client);
 
 /* --- reset.c --- */
 void session_note_beginnings(struct session *session);
-
-/* --- started_ahead.c --- */
-/* The origin of a run in which those clients (bit a client) have new processes: that of those that
- * were started ahead for it, or the earliest there can be, for which they are not used. */
-int64_t session_next_origin_us(struct session *session, unsigned anew, int64_t earliest_us);
-/* Is the caller's from here on. NULL: none was started for the run that begins. */
-struct worker *session_take_ahead(struct session *session, int client);
-/* A run that was expected has begun: those behind it come nearer. */
-void session_go_on_ahead(struct session *session);
-/* That worker has said something unasked, or failed: it is not used. */
-void session_spoil_ahead(struct session *session, const struct worker *worker);
-void session_drop_ahead(struct session *session);
 
 /* --- message_names.c --- */
 /* The how manieth of that name it is, from 1. */

@@ -466,12 +466,6 @@ enum fail kept_workers_world(struct kept_workers *kept, struct world **world, co
     return fail;
 }
 
-void kept_workers_expect(struct kept_workers *kept, const unsigned *fresh, int count)
-{
-    if (kept->session)
-        session_expect(kept->session, fresh, count);
-}
-
 bool kept_workers_suit(const struct kept_workers *kept, const struct run *run)
 {
     return kept->run.clients == run->clients && kept->run.servers == run->servers &&

@@ -48,8 +48,6 @@ enum fail kept_workers_new(struct kept_workers **kept, struct worker_program *pr
 enum { FRESH_NOBODY = 0 };
 enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
                              unsigned fresh, struct failure *failure);
-/* Whose processes will be new in the worlds that come next: session_expect(). */
-void kept_workers_expect(struct kept_workers *kept, const unsigned *fresh, int count);
 /* Can a world of that run be one of them? */
 bool kept_workers_suit(const struct kept_workers *kept, const struct run *run);
 /* Nothing of what runs is used any more: what it did cannot be trusted. */

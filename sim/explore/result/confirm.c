@@ -70,33 +70,6 @@ unsigned confirm_acting_clients(const struct explore_finding *way)
     return acting;
 }
 
-static bool is_judged_with(const struct explore_finding *way, const struct explore_finding **first,
-                           int count)
-{
-    bool is = false;
-    for (int i = 0; i < count && !is; i++)
-        is = begins_with(first[i], way);
-    return is;
-}
-
-int confirm_expected(const struct confirm_world *given, const struct run *run,
-                     const struct explore_finding *ways, unsigned *acting, int most)
-{
-    const struct explore_finding *replayed[PROPERTY_COUNT];
-    struct confirm_world world = *given;
-    int count = 0;
-    world.wanted = ways;
-    for (int i = 0; i < PROPERTY_COUNT && count < most; i++) {
-        if (ways[i].verdict != VERDICT_VIOLATED || is_judged_with(&ways[i], replayed, count) ||
-            (is_shared(&world) && replay_memo_find(world.memo, run, &ways[i], NULL)))
-            continue;
-        replayed[count] = longest(&world, &ways[i]);
-        acting[count] = confirm_acting_clients(replayed[count]);
-        count++;
-    }
-    return count;
-}
-
 /* --- judging them --- */
 
 struct judge {

@@ -45,12 +45,6 @@ struct run confirm_run(const struct explore_options *options, const struct explo
 /* Those that its choices name, bit a client. */
 unsigned confirm_acting_clients(const struct explore_finding *way);
 
-/* The replays that all ways of a run want, PROPERTY_COUNT of them, of which those that are violated
- * are asked for: who acts in each, bit a client, in their order, without those that the memo has.
- * Returns how many, most at most. */
-int confirm_expected(const struct confirm_world *world, const struct run *run,
-                     const struct explore_finding *ways, unsigned *acting, int most);
-
 /* Replays the choices of a finding and fills findings[PROPERTY_COUNT]. world NULL: the simulated
  * one. FAIL_UNKNOWN: the world did not follow, with why; whatever open() failed with. */
 enum fail confirm(const struct run *run, const struct explore_finding *finding,
