@@ -64,6 +64,7 @@ def test_tokens_that_are_not_ones_own_are_not_decided(text, why, picklock, worke
     ran, rows, notes = explore(picklock, worker(text), "none,slow-work", "--rounds", "3")
     assert ran.status == 2 and not any(row["as_expected"] for row in rows.values()), ran
     assert why in notes, notes
+    assert ("no fault, and 1 more cell: unknown, because it promises" in notes) == (PROMISES in text), notes
 
 
 def test_what_is_not_decided_is_run_and_what_is_found_so_counts(picklock, worker):

@@ -2,6 +2,7 @@
 #include "cmd/explore_asking_note.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "report/view.h"
 
 #include <inttypes.h>
@@ -9,12 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Is the same to be said of both? */
+static bool is_same_doubt(const struct cell *one, const struct cell *other)
+{
+    return one->doubt && other->doubt && one->doubted == other->doubted &&
+           one->is_run == other->is_run && strcmp(one->doubt, other->doubt) == 0;
+}
+
 static bool is_told_before(const struct cells *cells, int at)
 {
     for (int i = 0; i < at; i++)
-        if (cells->rows[i].doubt && strcmp(cells->rows[i].doubt, cells->rows[at].doubt) == 0)
+        if (is_same_doubt(&cells->rows[i], &cells->rows[at]))
             return true;
     return false;
+}
+
+/* "no fault", or "no fault, and 11 more cells": of which its doubt is said; the caller frees. */
+static char *doubted_words(const struct cells *cells, int at)
+{
+    int more = 0;
+    for (int i = at + 1; i < cells->count; i++)
+        more += is_same_doubt(&cells->rows[i], &cells->rows[at]);
+    return more ? memory_format("%s, and %d more cell%s", view_faults(cells->rows[at].faults), more,
+                                units_plural(more))
+                : memory_text(view_faults(cells->rows[at].faults));
 }
 
 /* What merging histories rests on; the caller frees. */
@@ -179,14 +198,18 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                                    figures->kept));
     if (asking->kept_words[0])
         results_note(results, memory_format("Of answers that are kept: %s.", asking->kept_words));
-    for (int i = 0; i < cells->count; i++)
-        if (cells->rows[i].doubt && !is_told_before(cells, i))
-            results_note(results,
-                         memory_format("%s: %s%s", view_faults(cells->rows[i].faults),
-                                       cells->rows[i].doubted ? "its fences are in doubt: "
-                                       : cells->rows[i].is_run
-                                           ? "searched by running, since it was not decided by "
-                                             "asking: "
-                                           : "unknown, because ",
-                                       cells->rows[i].doubt));
+    for (int i = 0; i < cells->count; i++) {
+        const struct cell *cell = &cells->rows[i];
+        if (!cell->doubt || is_told_before(cells, i))
+            continue;
+        char *which = doubted_words(cells, i);
+        results_note(results,
+                     memory_format("%s: %s%s", which,
+                                   cell->doubted ? "its fences are in doubt: "
+                                   : cell->is_run
+                                       ? "searched by running, since it was not decided by asking: "
+                                       : "unknown, because ",
+                                   cell->doubt));
+        free(which);
+    }
 }
