@@ -174,16 +174,17 @@ def adopt_orphans(adopt):
 
 
 adopt_orphans(True)
+os.stat("/proc/thread-self/children")  # a kernel that does not tell them would hide what is left behind
 
 
-def is_ours(pid):
-    """Descends from this test run: nobody else's server is counted, an orphan of ours is."""
-    found = stat_of(pid)
-    while found and pid > 1:
-        if pid == os.getpid():
-            return True
-        pid, found = found[1], stat_of(found[1])
-    return False
+def children_of(pid):
+    """Of all its threads; none when it is gone."""
+    children = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children") as file:
+                children += map(int, file.read().split())
+    return children
 
 
 def servers():
@@ -192,13 +193,16 @@ def servers():
 
 
 def ours(*programs):
-    """Pids of the processes of this test run that run one of those programs. Every test asks: /proc is gone through in one go, with as
-    few calls as can be."""
-    found = set()
-    for entry in os.listdir("/proc"):
-        name, stat = name_and_stat_of(entry) if entry.isdigit() else ("", None)
-        if name.startswith(programs) and stat and stat[0] != "Z" and is_ours(int(entry)):
-            found.add(int(entry))
+    """Pids of the processes of this test run that run one of those programs. Every test asks, so nobody else's process is looked at."""
+    found, look = set(), children_of(os.getpid())
+    while look:
+        pid = look.pop()
+        name, stat = name_and_stat_of(pid)
+        if not stat or stat[0] == "Z":
+            continue  # what it leaves behind is ours by now
+        if name.startswith(programs):
+            found.add(pid)
+        look += children_of(pid)
     return found
 
 
