@@ -19,6 +19,7 @@ part "stress: both ways in" env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_live_
 part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
 part "a patient sentinel" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_failures.py -k "promotes_nobody"
 part "TLS: silent server" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_proxy_tls.py
+part "workers: clocks, timers" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_monotonic.py harness/test_worker_watchdogs.py
 part "workers: extend"  env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_extends.py
 part "workers: 1000 schedules" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_languages.py -k "correct_locks or naive_lock or decided"
 part "workers: ends at a loss" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_search.py -k "ends_with_its_lease"

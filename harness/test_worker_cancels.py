@@ -140,7 +140,7 @@ def played(picklock, tmp_path, worker, path="scenarios/forgotten-grant.yaml"):
 def test_what_is_granted_behind_the_cancelling_is_given_back(picklock, written, searched, tmp_path, late):
     """Or kept, and told; a grant that is forgotten is found by running, and in its scenario."""
     worker = written(WAITING, late=LATE[late])
-    ran, found = searched(worker, "--runs", 40)
+    ran, found = searched(worker, "--runs", 15)
     assert "each client cancelled at most once" in " ".join(ran.out.split())
     assert found == ({("none", "no-orphan"): "unreleased"} if late in LEAKS else {}), ran
     ran, row, found = played(picklock, tmp_path, worker)
@@ -161,7 +161,7 @@ def test_what_is_not_judged_without_a_promise_is_named(picklock, written, tmp_pa
 
 
 def test_a_schedule_that_cancels_is_replayed_and_followed(picklock, written, searched, tmp_path):
-    ran, _ = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 40)
+    ran, _ = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 15)
     [path] = (tmp_path / "out" / "latest" / "schedules").glob("*no-orphan*")
     assert "'s acquire is cancelled\n" in path.read_text()
     again = picklock("replay", path, "--worker", written(WAITING, late=LATE["forgets it"]))
@@ -179,10 +179,10 @@ def test_a_lock_without_an_end_is_stuck(picklock, written, tmp_path):
 
 
 def test_nobody_is_cancelled_who_does_not_wait_or_promise_it(picklock, written, searched, tmp_path):
-    ran, found = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 20, wait=None)
+    ran, found = searched(written(WAITING, late=LATE["forgets it"]), "--runs", 10, wait=None)
     assert not found and "cancelled at" not in " ".join(ran.out.split()), ran
     unasked = written(WAITING, late=LATE["forgets it"], more='Worker.promises = ["expiry", "token"]\n')
-    ran, found = searched(unasked, "--runs", 20)
+    ran, found = searched(unasked, "--runs", 10)
     assert not found and "cancelled at" not in " ".join(ran.out.split()), ran
     ran, row, _ = played(picklock, tmp_path, unasked)
     assert row["verdict"] == "not_applicable" and "the worker does not promise that its acquire can be cancelled" in json.dumps(row), ran
@@ -215,7 +215,7 @@ def test_who_holds_the_lock_cannot_be_cancelled(picklock, written, tmp_path):
 
 def test_what_a_lost_message_has_left_is_nobodys_fault(written, searched):
     """The same lock, right: its reply is lost, or its release behind the cancelling."""
-    ran, found = searched(written(WAITING, late=LATE["gives it back"]), "--runs", 150, fault="lose-reply,lose-request")
+    ran, found = searched(written(WAITING, late=LATE["gives it back"]), "--runs", 40, fault="lose-reply,lose-request")
     assert set(found.values()) <= {"leftover", "overrun"}, (found, ran)
 
 
@@ -226,7 +226,7 @@ def test_redis_py_forgets_its_lock_where_its_task_is_cancelled(picklock, written
     worker = written(TASK, taken=taken)
     ran, row, found = played(picklock, tmp_path, worker)
     assert row["trouble"] is None and found == ({"no-orphan": "unreleased"} if leaks else {}), ran
-    ran, found = searched(worker, "--runs", 20)
+    ran, found = searched(worker, "--runs", 10)
     assert found == ({("none", "no-orphan"): "unreleased"} if leaks else {}), ran
 
 
@@ -292,5 +292,5 @@ def test_in_other_languages(picklock, searched, tmp_path, language):
     ran, row, found = played(picklock, tmp_path, wrong)
     # Without a promised token nobody can say whose key it is.
     assert row["trouble"] is None and found == ({"no-orphan": "unreleased"} if language != "node" else {}), ran
-    ran, found = searched(right, "--runs", 15)
+    ran, found = searched(right, "--runs", 6)
     assert not found and "each client cancelled at most once" in " ".join(ran.out.split()), ran

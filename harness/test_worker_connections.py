@@ -162,12 +162,12 @@ def test_a_release_that_waits_for_its_connection_deletes_what_is_not_its_own(own
     ends = [at for at, line in enumerate(lines) if " connect to server 1" in line]
     assert [lines[at][1:] for at in ends] == [" cannot connect to server 1", " can connect to server 1"], lines
     assert any(line.startswith("time passes") for line in lines[ends[0]:ends[1]]), lines
-    ran, found = searched(own(PLAIN_DELETE, more=EACH), "none", "--runs", 30)
+    ran, found = searched(own(PLAIN_DELETE, more=EACH), "none", "--runs", 10)
     assert found["none"] == {}, ran
 
 
 def test_a_release_that_compares_lives_with_a_slow_connection(own, searched):
-    ran, found = searched(own(more=EACH), "slow-dial", "--runs", 120)
+    ran, found = searched(own(more=EACH), "slow-dial", "--runs", 40)
     assert set(found["slow-dial"].values()) <= {"leftover", "overrun"} and "release-own" not in found["slow-dial"], ran
     assert "no fault struck" not in ran.out, ran
 
@@ -200,14 +200,14 @@ def test_connections_are_held_without_any_right_over_the_network(own, tmp_path):
 
 def test_who_gives_up_connecting_and_says_so_is_not_blamed(own, searched):
     """Behind its own time-out nothing comes: the key goes with its lease, which is nobody's fault."""
-    ran, found = searched(own(PLAIN_DELETE, timeout=0.05, more=EACH), "slow-dial", "--runs", 120)
+    ran, found = searched(own(PLAIN_DELETE, timeout=0.05, more=EACH), "slow-dial", "--runs", 40)
     assert set(found["slow-dial"].values()) <= {"leftover", "overrun"}, ran
     assert "no fault struck" not in ran.out, ran
 
 
 def test_who_keeps_its_connection_is_never_struck_and_not_called_safe(own, searched):
-    ran, found = searched(own(PLAIN_DELETE), "slow-dial", "--runs", 30)
-    assert found["slow-dial"] == {} and "unknown (no fault struck in 30 runs" in ran.out and " 0 safe" in ran.out, ran
+    ran, found = searched(own(PLAIN_DELETE), "slow-dial", "--runs", 10)
+    assert found["slow-dial"] == {} and "unknown (no fault struck in 10 runs" in ran.out and " 0 safe" in ran.out, ran
 
 
 @pytest.mark.parametrize("lock, more, wrong", [(PLAIN_DELETE, EACH, {"release-own": "unlock-bug"}), (CAREFUL, EACH, {}), (PLAIN_DELETE, "pass", {})])
@@ -247,7 +247,7 @@ def test_a_release_that_is_refused_is_no_release(own, searched):
     lies = "def release(self):\n        try:\n            return super().release()\n        except OSError:\n            return True"
     ran, found = searched(own(more=lies), "none,refusing-server", "--runs", 60)
     assert found["none"] == {} and found["refusing-server"]["no-orphan"] == "untrue-answer", ran
-    ran, found = searched(own(), "refusing-server", "--runs", 60)
+    ran, found = searched(own(), "refusing-server", "--runs", 20)
     assert set(found["refusing-server"].values()) <= {"leftover", "overrun"}, ran
 
 
@@ -296,7 +296,7 @@ def test_a_plain_delete_that_is_tried_again_where_its_connection_ended(own, sear
     """The first was executed, its answer lost with its connection; the second one deletes another client's lock."""
     ran, found = searched(own(PLAIN_DELETE, more=RETRIES), "none,client-kill", "--runs", 120, "--seed", 4)
     assert found["none"] == {} and found["client-kill"]["release-own"] == "unlock-bug", ran
-    ran, found = searched(own(more=RETRIES), "client-kill", "--runs", 60, "--seed", 4)
+    ran, found = searched(own(more=RETRIES), "client-kill", "--runs", 25, "--seed", 4)
     assert set(found["client-kill"].values()) <= {"leftover", "untrue-answer"} and "release-own" not in found["client-kill"], ran
 
 
@@ -354,7 +354,7 @@ def ticks(every, then="pass"):
     return TICKS.format(every=every, then=then)
 
 
-@pytest.mark.parametrize("every", [3, 60, 3600])
+@pytest.mark.parametrize("every", [3, 3600])
 def test_a_timer_that_sends_nothing_hides_no_endless_wait(picklock, own, searched, tmp_path, every):
     worker = own(more=ticks(every))
     ran, found = searched(worker, "none,half-open", "--runs", 6)
@@ -370,7 +370,7 @@ def test_a_timer_that_sends_nothing_hides_no_endless_wait(picklock, own, searche
 @pytest.mark.parametrize("timeout", [60, 290])
 def test_a_time_out_beside_such_a_timer_ends_the_wait(picklock, own, searched, tmp_path, timeout):
     worker = own(timeout=timeout, more=ticks(60))
-    ran, found = searched(worker, "half-open", "--runs", 20)
+    ran, found = searched(worker, "half-open", "--runs", 10)
     assert set(found["half-open"].values()) <= {"leftover"}, ran
     assert "waits for what does not come" not in ran.out, ran
     assert played(picklock, tmp_path, worker, "half-open")[2] == {}

@@ -265,7 +265,7 @@ def module_lock(tmp_path, clock):
     return in_node(tmp_path, clock, name="late.mjs")
 
 
-long = pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one clock of a language: make check-long")
+long = pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one of several clocks of a language: make check-long")
 LANGUAGES = [pytest.param(python_lock, "time.monotonic()", id="python"),
              pytest.param(python_lock, "time.perf_counter()", id="python-perf_counter", marks=long),
              *(pytest.param(node_lock, name, id=f"node-{name}", marks=[needs_node, *([long] if at else [])]) for at, name in enumerate(NODE_CLOCKS)),
@@ -325,7 +325,7 @@ def test_where_reads_cannot_be_told_from_the_beginning_each_counts(way, tmp_path
 
 
 @needs_node
-@pytest.mark.parametrize("way", LATER)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=[long] if at else []) for at, way in enumerate(LATER)])
 def test_where_a_read_comes_that_cannot_be_told_nothing_is_concluded(way, tmp_path):
     """By asking; by running, which it falls back to, it is found."""
     clock, why = LATER[way]
