@@ -5,6 +5,7 @@ import re
 
 import pytest
 from conftest import ROOT, run
+from workers import REDIS_PY
 
 COLUMNS = 100
 UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
@@ -147,3 +148,23 @@ def test_what_was_read_is_drawn_as_it_stood_there(picklock, tmp_path, read, says
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     ran = picklock("check", tmp_path / "a.jsonl", "--timeline", env=UTF8)
     assert re.search(rf"the server executes A's GET → {drawn} \(read\)$", ran.out, re.M) and re.search(rf" A hears {drawn}$", ran.out, re.M), ran
+
+
+def test_of_equal_polls_the_first_and_the_last_are_drawn(picklock, tmp_path):
+    """B asks each 100 ms; the key's expiry, behind which an answer is another one, is between no two that are left out."""
+    text = "# B waits.\nname: polls\nsource: none\nlease: 2s\nclients: [A, B]\nsteps:\n  - A acquires\n  - B acquires\n"
+    (tmp_path / "polls.yaml").write_text(text + "expect:\n  set-nx-px-cad: { progress: holds }\n")
+    for wait, more in (("1500ms", 12), ("300ms", None)):
+        out = tmp_path / wait
+        assert picklock("run", "--worker", REDIS_PY, "--wait", wait, tmp_path / "polls.yaml", "--out", out).status == 0
+        [history], [schedule] = (out / "latest" / "histories").iterdir(), (out / "latest" / "schedules").iterdir()
+        drawn = picklock("check", history, "--timeline", env=UTF8).out
+        folded = re.findall(r"\.\.\. (\d+) more of these", drawn)
+        assert folded == ([str(more)] if more else []), drawn
+        polls = schedule.read_text().count("B's SET reaches server 1")
+        assert drawn.count("the server executes B's SET → nil (refused)") + (more or 0) == polls, drawn
+        assert drawn.count("B hears nil: refused") == 1, drawn
+    picklock("run", "--worker", REDIS_PY, "--wait", "5s", tmp_path / "polls.yaml", "--out", tmp_path / "long")
+    [history] = (tmp_path / "long" / "latest" / "histories").iterdir()
+    drawn = picklock("check", history, "--timeline", env=UTF8).out
+    assert re.search(r"more of these.*A's key expires.*B hears OK", drawn, re.S), drawn

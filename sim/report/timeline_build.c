@@ -4,12 +4,16 @@
  * events. */
 #include "report/timeline.h"
 
+#include "report/timeline_polls.h"
 #include "report/timeline_words.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { NONE = -1 };
+enum {
+    NONE = -1,
+    ROUNDS_FOLDED = 4, /* so many equal ones are, and more */
+};
 
 /* What a client believes while the events go by. */
 struct belief {
@@ -398,6 +402,31 @@ static void take(struct builder *builder, const struct event *event)
     builder->last = event;
 }
 
+/* Of rounds that are equal the first and the last are drawn. */
+static void take_all(struct builder *builder)
+{
+    struct timeline *timeline = builder->timeline;
+    const struct event *drawn[TIMELINE_EVENTS_MAX];
+    int count = 0, length;
+    for (int i = 0; i < timeline->events_count; i++)
+        if (is_drawn(&timeline->events[i]))
+            drawn[count++] = &timeline->events[i];
+    for (int i = 0; i < count; i++) {
+        const int rounds = timeline_polls(drawn + i, count - i, next_deadline(builder).time_us,
+                                          timeline->first_index, &length);
+        take(builder, drawn[i]);
+        if (rounds < ROUNDS_FOLDED)
+            continue;
+        for (int first = i++; i < first + length; i++)
+            take(builder, drawn[i]);
+        i += (rounds - 2) * length - 1;
+        const int row = add_row(builder, drawn[i]->time_us, ROW_QUIET);
+        snprintf(timeline->rows[row].text, TIMELINE_TEXT_MAX, "... %d more of these", rounds - 2);
+        for (const int last = i + length; i < last;)
+            take(builder, drawn[++i]);
+    }
+}
+
 void timeline_build(struct timeline *timeline)
 {
     struct builder builder = {.timeline = timeline};
@@ -408,9 +437,7 @@ void timeline_build(struct timeline *timeline)
     for (int i = 0; i < SERVERS_MAX; i++)
         builder.keys[i] =
             (struct standing_key){.bar = NONE, .client = NONE, .expiry_us = INT64_MAX};
-    for (int i = 0; i < timeline->events_count; i++)
-        if (is_drawn(&timeline->events[i]))
-            take(&builder, &timeline->events[i]);
+    take_all(&builder);
     leave_pending(&builder);
     for (int i = 0; i < timeline->bars_count; i++)
         if (timeline->bars[i].is_open)
