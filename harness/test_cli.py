@@ -229,13 +229,15 @@ def test_a_schedule_replays_to_the_same_verdict(tmp_path, picklock, world):
     assert ran.status == 0, ran
     folder = (tmp_path / "first" / "latest").resolve()
     schedule = next((folder / "schedules").iterdir())
-    again = picklock("replay", schedule, "--on", world, "--json", "-")
+    again = picklock("replay", schedule, "--on", world, "--json", "-", "--markdown", tmp_path / "again.md")
     first = json.loads((folder / "results.json").read_text())["results"][0]
     row = again.json["results"][0]
     found = [{p["property"]: (p["verdict"], p["cause"], p["count"]) for p in r["properties"]}
              for r in (first, row)]
     assert found[0] == found[1]
     assert again.status == 1, "nothing is expected of a replay: an unlock bug fails it"
+    told = (tmp_path / "again.md").read_text()  # what shows it again is a replay: there is no such scenario
+    assert f"picklock replay {schedule}" in " ".join(told.replace("\\\n", "").split()) and "replay.yaml" not in told, told
 
 
 def test_a_stale_schedule_names_the_line(tmp_path, picklock):

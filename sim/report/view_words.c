@@ -383,8 +383,9 @@ static char *lock_argument(const struct result_row *row)
 
 static char *run_command(const struct results *results, const struct result_row *row)
 {
-    /* Somebody's own program ran by itself. */
-    if (!strcmp(results->command, "watch") && results->invocation)
+    /* Somebody's own program ran by itself, or a schedule, which is no scenario. */
+    if ((!strcmp(results->command, "watch") || !strcmp(results->command, "replay")) &&
+        results->invocation)
         return memory_text(results->invocation);
     const char *on = !strcmp(results->world, "sim") ? " --on sim" : "";
     char *seed =
