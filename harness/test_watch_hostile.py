@@ -134,12 +134,13 @@ def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path, rule, program, 
     assert reason in result.err, result.err
 
 
-# What somebody deletes past the proxy while a command is on its way: behind watch it is held until that is done.
+# What somebody changes past the proxy while a command is on its way: behind watch it is held until that is done.
+EXTEND = 'EXTEND = CAD.replace("\'del\', KEYS[1]", "\'pexpire\', KEYS[1], ARGV[2]")\n'
 PAST = """
 assert takes(one, A) and not takes(other, B)
 other.sends(%s)
 while '"fault"' not in open(LOG).read(): pass
-assert redis.Redis(port=DIRECT).delete("lock:1") == 1 and redis.Redis(port=BETWEEN).echo("gone")
+assert redis.Redis(port=DIRECT).%s and redis.Redis(port=BETWEEN).echo("gone")
 assert other.hears() == %r
 """
 
@@ -151,17 +152,32 @@ assert other.hears() == %r
 def test_what_a_command_cannot_have_taken_away_is_nobodys_doing(tmp_path, command, answer):
     name = command.split('"')[1]
     rules = f'wait: command={name} nth={3 if name == "SET" else 1} -> hold until=gone\ngo: command=ECHO -> release gone'
-    result, results = behind_rules(tmp_path, rules, PAST % (command, answer))
+    result, results = behind_rules(tmp_path, rules, PAST % (command, 'delete("lock:1")', answer))
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
     assert "was found gone before its time" in result.err, result.err
 
 
+@pytest.mark.parametrize(("command", "change", "answer"), [
+    ('["EVAL", CAD, 1, "lock:1", B]', 'persist("lock:1")', b":0"), ('["EVAL", CAD, 1, "lock:1", A]', 'set("lock:1", C, px=30000)', b":0"),
+    ('["PEXPIRE", "lock:1", 30000]', 'set("lock:1", C, px=30000)', b":1"), ('["EVAL", EXTEND, 1, "lock:1", B, 30000]', 'pexpire("lock:1", 5000)', b":0"),
+    ('["EVAL", EXTEND, 1, "lock:1", A, 30000]', 'set("lock:1", C)', b":0"),
+], ids=["another's release", "its own release", "its own lease", "another's script", "its own script"])
+def test_what_a_command_cannot_have_changed_is_nobodys_doing(tmp_path, command, change, answer):
+    rules = f'wait: command={command.split(chr(34))[1]} nth=1 -> hold until=gone\ngo: command=ECHO -> release gone'
+    result, results = behind_rules(tmp_path, rules, EXTEND + PAST % (command, change, answer))
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+    assert "which cannot do that" in result.err, result.err
+
+
 def test_a_server_between_that_tells_the_truth_is_judged(tmp_path):
-    result, results = behind_rules(tmp_path, "wait: command=EVAL -> delay 5ms", """
+    result, results = behind_rules(tmp_path, "wait: command=EVAL -> delay 5ms", EXTEND + """
 sha = client().script_load(CAD)
 for token in A, C, A:
     assert takes(one, token) and not takes(other, B) and not gives(other, B) and gives(one, token) and not gives(one, token)
     assert takes(other, token) and other.says("EVALSHA", sha, 1, "lock:1", B) == b":0" and other.says("EVALSHA", sha, 1, "lock:1", token) == b":1"
+assert takes(one, A) and not takes(other, B) and other.says("EVAL", EXTEND, 1, "lock:1", B, 9) == b":0"
+assert one.says("EVAL", EXTEND, 1, "lock:1", A, 9000) == b":1" and gives(one, A)
+assert takes(one, A) and one.says("EVAL", EXTEND, 1, "lock:1", A, 1) == b":1"
 assert one.says("SET", "lock:3", A, "NX", "PX", 30) == b"+OK"
 while other.says("SET", "lock:3", B, "NX", "PX", 20000) != b"+OK": pass
 assert one.says("EVAL", CAD, 1, "lock:3", A) == b":0" and other.says("EVAL", CAD, 1, "lock:3", B) == b":1"

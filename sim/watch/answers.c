@@ -1,4 +1,5 @@
 /* answers.c - what the answer to an execution and the two looks at its key say together. */
+#include "watch/can.h"
 #include "watch/kinds.h"
 #include "watch/tell.h"
 
@@ -79,18 +80,15 @@ static bool is_asking(const struct telling *it)
            it->seen->words->count >= 3;
 }
 
-/* One of the scripts that release, and whose answer says whether it did. */
-static bool is_release(const struct telling *it)
+/* Of the scripts that are known: with one key, and the token behind it. */
+static enum script_kind script_of(const struct telling *it)
 {
     const struct request_words *words = it->seen->words;
-    struct scripts *scripts = &it->watching->scripts;
-    if (words->count != 5 || !words_is(words, 2, "1"))
-        return false;
-    return strcmp(it->seen->name, "EVALSHA") == 0
-               ? scripts_is_release_digest(scripts, words->at[1], words->lengths[1])
-               : strcmp(it->seen->name, "EVAL") == 0 &&
-                     scripts_is_release(scripts, it->watching->keys.control, words->at[1],
-                                        words->lengths[1]);
+    if (words->count < 5 || !words_is(words, 2, "1"))
+        return SCRIPT_OTHER;
+    const enum script_kind kind = scripts_of_command(
+        &it->watching->scripts, it->watching->keys.control, it->seen->name, words);
+    return kind == SCRIPT_RELEASES && words->count != 5 ? SCRIPT_OTHER : kind;
 }
 
 static bool is_number(const struct telling *it, int64_t number)
@@ -100,9 +98,14 @@ static bool is_number(const struct telling *it, int64_t number)
 
 bool tell_is_not_its(const struct telling *it, enum did did)
 {
-    if (did == DID_DELETED)
-        return is_number(it, 0) && is_release(it);
-    return (did == DID_OVERWRITTEN || did_is_expiry(did)) && is_asking(it);
+    const struct seen_execution *seen = it->seen;
+    return !can_have_done(command_can(&(struct command_said){
+                              .name = seen->name,
+                              .words = seen->words,
+                              .reply = seen->reply ? &it->reply : NULL,
+                              .script = script_of(it),
+                              .window_us = seen->looked_us - seen->began_us + EXPIRY_US}),
+                          did);
 }
 
 /* Was that word of the command the key's value then? */
@@ -123,6 +126,6 @@ bool tell_is_contradicted(const struct telling *it, enum did did)
                       : look_is_refusal(&it->reply) && !before->is_there;
     }
     const bool is_yes = is_number(it, 1);
-    return (is_yes || is_number(it, 0)) && is_release(it) &&
+    return (is_yes || is_number(it, 0)) && script_of(it) == SCRIPT_RELEASES &&
            (has_value(it, behind, 4) || (is_yes && did != DID_DELETED));
 }

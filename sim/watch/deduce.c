@@ -413,6 +413,25 @@ static void found_gone(struct telling *it)
                         it->key->name);
 }
 
+/* Something else has changed the key: as if it had before the first look, which it returns. */
+static const struct key_look *changed_beside(struct telling *it, enum did did)
+{
+    static const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
+    const bool is_refused = tell_is_refusal(it) || it->reply.kind == REPLY_ERROR,
+               is_made = tell_is_grant_like(it) && !kind_is_script(it->seen->name) && !is_refused;
+    if (it->key->is_lock && (is_made || (is_refused && did == DID_DELETED))) {
+        found_gone(it);
+    } else if (it->key->is_lock) {
+        watching_missed(it->watching,
+                        "'%s' was changed while %s was on its way, which cannot do that: a script "
+                        "that does not name it, or somebody past the proxy",
+                        it->key->name, it->seen->name);
+        it->key->is_lock = did_is_expiry(did);
+        leave_key(it);
+    }
+    return is_made ? &gone : it->seen->behind;
+}
+
 void deduce(struct watched_run *watching, const struct seen_execution *seen)
 {
     struct telling it = {
@@ -443,11 +462,9 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     struct seen_execution after = *seen;
     const bool has_ended = tell_has_ended(&it, did);
     if (has_ended || tell_is_not_its(&it, did)) {
-        if (!has_ended && it.key->is_lock)
-            found_gone(&it);
-        after.before = !has_ended && tell_is_refusal(&it) ? seen->behind : &gone;
+        it.key->is_lock &= !has_ended;
+        after.before = has_ended ? &gone : changed_beside(&it, did);
         it.seen = &after;
-        it.key->is_lock = false;
         did = tell_did(&it, EFFECT_READ);
     }
     const bool is_contradicted = tell_is_contradicted(&it, did);

@@ -79,11 +79,8 @@ static bool is_release(struct watched_run *watching, const char *name)
     const struct request_words *words = &watching->words;
     if (words->count != 5 || !words_is(words, 2, "1") || words->lengths[4] < TOKEN_LEAST)
         return false;
-    if (strcmp(name, "EVALSHA") == 0)
-        return scripts_is_release_digest(&watching->scripts, words->at[1], words->lengths[1]);
-    return strcmp(name, "EVAL") == 0 &&
-           scripts_is_release(&watching->scripts, watching->keys.control, words->at[1],
-                              words->lengths[1]);
+    return scripts_of_command(&watching->scripts, watching->keys.control, name, words) ==
+           SCRIPT_RELEASES;
 }
 
 static bool is_set(const char *name)

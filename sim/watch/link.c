@@ -29,8 +29,8 @@ static void note_script(struct watched_run *watching, const struct proxy_request
     const struct request_words *words = &watching->words;
     if (words_read(&watching->words, request->bytes, request->length) && words->count == 3 &&
         words_is(words, 1, "LOAD"))
-        (void)scripts_is_release(&watching->scripts, watching->keys.control, words->at[2],
-                                 words->lengths[2]);
+        (void)scripts_kind(&watching->scripts, watching->keys.control, words->at[2],
+                           words->lengths[2]);
 }
 
 /* The database behind a SELECT counts from the next request on: whether it is refused shows when

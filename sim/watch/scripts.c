@@ -3,63 +3,93 @@
 #include "watch/scripts.h"
 
 #include "live/control.h"
+#include "watch/words.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-/* Without blanks, in lower case, with one kind of quotes. Whatever else becomes the same by that is
- * the same program, or one that Redis refuses to run. */
-static const char *const releases[] = {
-    "ifredis.call('get',keys[1])==argv[1]thenreturnredis.call('del',keys[1])elsereturn0end",
-    "localtoken=redis.call('get',keys[1])ifnottokenortoken~=argv[1]thenreturn0end"
-    "redis.call('del',keys[1])return1",
+/* In plain text. Whatever else becomes the same by that is the same program, or one that Redis
+ * refuses to run. */
+#define COMPARES "localtoken=redis.call('get',keys[1])ifnottokenortoken~=argv[1]thenreturn0end"
+#define IF_IT_IS "ifredis.call('get',keys[1])==argv[1]thenreturn"
+static const struct {
+    enum script_kind kind;
+    const char *plain;
+} usual[] = {
+    {SCRIPT_RELEASES, IF_IT_IS "redis.call('del',keys[1])elsereturn0end"},
+    {SCRIPT_RELEASES, COMPARES "redis.call('del',keys[1])return1"},
+    {SCRIPT_EXTENDS, IF_IT_IS "redis.call('pexpire',keys[1],argv[2])elsereturn0end"},
+    {SCRIPT_EXTENDS, IF_IT_IS "redis.call('expire',keys[1],argv[2])elsereturn0end"},
+    {SCRIPT_EXTENDS, COMPARES "redis.call('pexpire',keys[1],argv[2])return1"},
+    {SCRIPT_EXTENDS, COMPARES "localexpiration=redis.call('pttl',keys[1])"
+                              "ifnotexpirationthenexpiration=0endifexpiration<0thenreturn0end"
+                              "localnewttl=argv[2]ifargv[3]=='0'thennewttl=argv[2]+expirationend"
+                              "redis.call('pexpire',keys[1],newttl)return1"},
 };
 
-static bool is_release(const char *text, size_t length)
+bool scripts_plain(const char *text, size_t length, char *plain)
 {
-    char plain[SCRIPT_TEXT_MAX];
     size_t used = 0;
-    if (length >= sizeof plain)
+    if (length >= SCRIPT_TEXT_MAX)
         return false;
     for (size_t i = 0; i < length; i++)
         if (!isspace((unsigned char)text[i]))
             plain[used++] = text[i] == '"' ? '\'' : (char)tolower((unsigned char)text[i]);
     plain[used] = '\0';
-    for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
-        if (strlen(plain) == used && strcmp(plain, releases[i]) == 0)
-            return true;
-    return false;
+    return strlen(plain) == used;
 }
 
-bool scripts_is_release(struct scripts *scripts, redisContext *control, const char *text,
-                        size_t length)
+static enum script_kind kind_of(const char *text, size_t length)
+{
+    char plain[SCRIPT_TEXT_MAX];
+    for (size_t i = 0; scripts_plain(text, length, plain) && i < sizeof usual / sizeof *usual; i++)
+        if (strcmp(plain, usual[i].plain) == 0)
+            return usual[i].kind;
+    return SCRIPT_OTHER;
+}
+
+enum script_kind scripts_kind(struct scripts *scripts, redisContext *control, const char *text,
+                              size_t length)
 {
     struct failure failure;
     for (int i = 0; i < scripts->count; i++)
         if (scripts->known[i].length == length && !memcmp(scripts->known[i].text, text, length))
-            return true;
-    if (!is_release(text, length))
-        return false;
-    if (scripts->count == SCRIPTS_MAX)
-        return true;
+            return scripts->known[i].kind;
+    const enum script_kind kind = kind_of(text, length);
+    if (kind == SCRIPT_OTHER || scripts->count == SCRIPTS_MAX || !control)
+        return kind;
     struct known_script *known = &scripts->known[scripts->count++];
     memcpy(known->text, text, length);
     known->length = length;
+    known->kind = kind;
     redisReply *reply = control_ask(control, &failure, "SCRIPT LOAD %b", text, length);
     if (reply && reply->type == REDIS_REPLY_STRING && reply->len == SCRIPT_DIGEST)
         memcpy(known->digest, reply->str, SCRIPT_DIGEST);
     if (reply)
         freeReplyObject(reply);
-    return true;
+    return kind;
 }
 
-bool scripts_is_release_digest(const struct scripts *scripts, const char *digest, size_t length)
+static enum script_kind kind_of_digest(const struct scripts *scripts, const char *digest,
+                                       size_t length)
 {
     for (int i = 0; i < scripts->count && length == SCRIPT_DIGEST; i++)
         if (strncasecmp(scripts->known[i].digest, digest, SCRIPT_DIGEST) == 0)
-            return true;
-    return false;
+            return scripts->known[i].kind;
+    return SCRIPT_OTHER;
+}
+
+enum script_kind scripts_of_command(struct scripts *scripts, redisContext *control,
+                                    const char *name, const struct request_words *words)
+{
+    if (words->count < 2)
+        return SCRIPT_OTHER;
+    if (strcmp(name, "EVALSHA") == 0)
+        return kind_of_digest(scripts, words->at[1], words->lengths[1]);
+    return strcmp(name, "EVAL") == 0
+               ? scripts_kind(scripts, control, words->at[1], words->lengths[1])
+               : SCRIPT_OTHER;
 }
 
 void scripts_granted(struct scripts *scripts, const char *text, int token_at)

@@ -1,6 +1,6 @@
-/* scripts.h - scripts that are known. One everybody releases a lock with: it deletes the key where
- * it holds the token, and says 1, or else changes nothing and says 0. So its answer says what it
- * did.
+/* scripts.h - scripts that are known: everybody releases a lock, or extends it, with them. Where
+ * the key holds the token they delete it, or set when it ends, and say 1; else they change nothing
+ * and say 0. So the answer says what was done.
  *
  * Known by its text, in whatever way that is laid out, and by the digest that the server gives it.
  */
@@ -13,13 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SCRIPTS_MAX = 8, SCRIPT_TEXT_MAX = 512, SCRIPT_DIGEST = 40 };
+enum script_kind { SCRIPT_OTHER, SCRIPT_RELEASES, SCRIPT_EXTENDS };
+
+enum { SCRIPTS_MAX = 16, SCRIPT_TEXT_MAX = 512, SCRIPT_DIGEST = 40 };
 
 struct scripts {
     int count;
     struct known_script {
         char text[SCRIPT_TEXT_MAX];
         size_t length;
+        enum script_kind kind;
         char digest[SCRIPT_DIGEST + 1];
     } known[SCRIPTS_MAX];
     int granting_count; /* scripts that made locks; of more than there is room for the first */
@@ -29,11 +32,18 @@ struct scripts {
     } granting[SCRIPTS_MAX];
 };
 
-/* Is it such a script? The server (control, borrowed) is asked for its digest once: it is about to
- * load it anyway. */
-bool scripts_is_release(struct scripts *scripts, redisContext *control, const char *text,
-                        size_t length);
-bool scripts_is_release_digest(const struct scripts *scripts, const char *digest, size_t length);
+/* Is it one of them? The server (control, borrowed; NULL: nobody is asked) is asked for its digest
+ * once: it is about to load it anyway. */
+enum script_kind scripts_kind(struct scripts *scripts, redisContext *control, const char *text,
+                              size_t length);
+/* The same of a command that runs one ("EVAL text ..", "EVALSHA digest .."); OTHER: of any other.
+ */
+struct request_words;
+enum script_kind scripts_of_command(struct scripts *scripts, redisContext *control,
+                                    const char *name, const struct request_words *words);
+/* Its text without blanks, in lower case, with one kind of quotes (plain: SCRIPT_TEXT_MAX). False:
+ * it is too long. */
+bool scripts_plain(const char *text, size_t length, char *plain);
 
 /* A script made a lock, with the token in that word. */
 void scripts_granted(struct scripts *scripts, const char *text, int token_at);

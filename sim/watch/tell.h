@@ -47,8 +47,8 @@ bool tell_is_lock(const struct telling *it);
 bool tell_has_ended(const struct telling *it, enum did did);
 /* It was granted, and gone before it could be looked at. */
 bool tell_is_too_short(const struct telling *it, enum did did);
-/* What such a command never does: SET NX overwrites nothing, and a release that says 0 deletes
- * nothing. The key had gone between the first look and the execution. */
+/* What such a command, so answered, never does: SET NX overwrites nothing, PEXPIRE neither, and a
+ * release that says 0 deletes nothing. Somebody else did it, between the two looks. */
 bool tell_is_not_its(const struct telling *it, enum did did);
 /* Is SET NX, SETNX or the usual script of a release answered otherwise than the key shows? Then who
  * answers is not who was looked at (a proxy, or a replica, is between). */

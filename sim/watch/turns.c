@@ -106,6 +106,12 @@ void watched_key_look(struct watched_run *watching, int row, struct key_look *lo
     watching->read_us = 0; /* time passes while the server is asked */
     if (keys_look(&watching->keys, row, look, &failure))
         lose_sight(watching, row, &failure);
+    else if (key->is_lock && look->is_there &&
+             strcmp(look->value, watching->holders[key->owner].token) != 0)
+        watching_missed(watching,
+                        "'%s' had another value than was seen to be set: a script that does not "
+                        "name it, or somebody past the proxy",
+                        key->name);
     else if (key->is_lock && strcmp(look->value, watching->holders[key->owner].token) == 0 &&
              !key_is_as_left(key, look, from_us, watching_now_us(watching)))
         watching_missed(watching,

@@ -1,0 +1,136 @@
+/* can.c - see can.h. Sources: Redis documentation, EXPIRE, GETEX, PERSIST, DEL, EVAL. */
+#include "watch/can.h"
+#include "watch/kinds.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct command_row {
+    const char *name;
+    unsigned can;
+    int64_t unit_us; /* of the time-out, its second argument; 0: it has none */
+} rows[] = {
+    {"EXPIRE", CAN_EXPIRE, 1000000},
+    {"PEXPIRE", CAN_EXPIRE, 1000},
+    {"EXPIREAT", CAN_EXPIRE | CAN_DELETE, 0},
+    {"PEXPIREAT", CAN_EXPIRE | CAN_DELETE, 0},
+    {"PERSIST", CAN_EXPIRE, 0},
+    {"DEL", CAN_DELETE, 0},
+    {"UNLINK", CAN_DELETE, 0},
+    {"GETDEL", CAN_DELETE, 0},
+};
+
+static const struct command_row *row_of(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strlen(rows[i].name) == length && strncasecmp(rows[i].name, name, length) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* The number in that word, in microseconds. What is none is as long as can be. */
+static int64_t time_at(const struct request_words *words, int at, int64_t unit_us)
+{
+    char digits[24] = "", *end = digits;
+    if (at >= words->count || words->lengths[at] >= sizeof digits)
+        return INT64_MAX;
+    memcpy(digits, words->at[at], words->lengths[at]);
+    const long long number = strtoll(digits, &end, 10);
+    if (end == digits || *end || number > INT64_MAX / unit_us)
+        return INT64_MAX;
+    return number < 0 ? 0 : number * unit_us;
+}
+
+/* A key that is to live that long: perhaps it is gone at once. */
+static unsigned if_short(const struct command_said *said, int at, int64_t unit_us)
+{
+    return time_at(said->words, at, unit_us) <= said->window_us ? CAN_DELETE : 0;
+}
+
+/* What all of a script's calls can do, where each has the name of its command in it; else all. */
+static unsigned calls_can(const char *text, size_t length)
+{
+    static const char *const begins[] = {"redis.call('", "redis.pcall('"};
+    char plain[SCRIPT_TEXT_MAX];
+    unsigned can = 0;
+    if (!scripts_plain(text, length, plain))
+        return CAN_BITS_ALL;
+    for (const char *at = plain; (at = strstr(at, "redis"));) {
+        char name[16] = "";
+        const bool is_pcall = strncmp(at, begins[1], strlen(begins[1])) == 0;
+        if (strncmp(at, begins[is_pcall], strlen(begins[is_pcall])) != 0)
+            return CAN_BITS_ALL;
+        at += strlen(begins[is_pcall]);
+        const size_t run = strcspn(at, "'");
+        for (size_t i = 0; i < run && i + 1 < sizeof name; i++)
+            name[i] = (char)(at[i] - (at[i] >= 'a' && at[i] <= 'z' ? 'a' - 'A' : 0));
+        const struct command_row *row = row_of(at, run);
+        if (!row && !kind_is_read(name))
+            return CAN_BITS_ALL;
+        /* A time-out may be written into it. */
+        can |= row ? row->can | (row->unit_us ? CAN_DELETE : 0) : 0;
+    }
+    return strstr(plain, "load") || strstr(plain, "_g") ? CAN_BITS_ALL : can;
+}
+
+static unsigned script_can(const struct command_said *said)
+{
+    const struct request_words *words = said->words;
+    if (said->script == SCRIPT_OTHER)
+        return strncmp(said->name, "EVALSHA", 7) != 0 && strncmp(said->name, "EVAL", 4) == 0 &&
+                       words->count > 1
+                   ? calls_can(words->at[1], words->lengths[1])
+                   : CAN_BITS_ALL;
+    const bool did_nothing =
+        said->reply && (said->reply->kind != REPLY_INTEGER || said->reply->value == 0);
+    if (did_nothing)
+        return 0;
+    if (said->script == SCRIPT_RELEASES)
+        return CAN_DELETE;
+    /* In which unit the time-out is, its text says; in the longer one it is not gone at once. */
+    return CAN_EXPIRE | if_short(said, 5, 1000);
+}
+
+/* It sets the key where there is none, or the value there, or refuses. */
+static unsigned set_can(const struct command_said *said)
+{
+    const struct request_words *words = said->words;
+    if (strcmp(said->name, "SETNX") == 0 || words_have(words, "NX"))
+        return 0;
+    return CAN_BITS_ALL;
+}
+
+unsigned command_can(const struct command_said *said)
+{
+    const struct command_row *row = row_of(said->name, strlen(said->name));
+    if (kind_is_script(said->name))
+        return script_can(said);
+    if (kind_is_read(said->name))
+        return 0;
+    if (strcmp(said->name, "SET") == 0 || strcmp(said->name, "SETNX") == 0)
+        return set_can(said);
+    const bool is_no =
+        said->reply && (said->reply->kind == REPLY_ERROR || said->reply->kind == REPLY_NIL ||
+                        (said->reply->kind == REPLY_INTEGER && !said->reply->value));
+    if (strcmp(said->name, "GETEX") == 0) /* a time-out of 0 or less is an error */
+        return is_no ? 0
+                     : CAN_EXPIRE |
+                           if_short(said, 3, words_have(said->words, "PX") ? 1000 : 1000000) |
+                           (words_have(said->words, "PXAT") || words_have(said->words, "EXAT")
+                                ? CAN_DELETE
+                                : 0);
+    if (!row)
+        return CAN_BITS_ALL;
+    return is_no ? 0 : row->can | (row->unit_us ? if_short(said, 2, row->unit_us) : 0);
+}
+
+bool can_have_done(unsigned can, enum did did)
+{
+    if (did_is_expiry(did))
+        return can & CAN_EXPIRE;
+    if (did == DID_DELETED)
+        return can & CAN_DELETE;
+    return did != DID_OVERWRITTEN || (can & CAN_WRITE);
+}
