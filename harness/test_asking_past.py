@@ -71,11 +71,44 @@ def test_who_goes_past_the_proxy_is_unknown(picklock, tmp_path, kept, past, word
     assert not (kept.exists() and list(kept.iterdir())), ran
 
 
+# A correct release, past the proxy.
+WHOLE = """
+class Worker(Worker):
+    def release(self):
+        words = ["EVAL", FREE, "1", self.settings.key, self.token]
+        said = "".join(f"${len(word)}\\r\\n{word}\\r\\n" for word in words)
+        return past(self.port(), f"*{len(words)}\\r\\n{said}".encode()) == b":1\\r\\n"
+"""
+ANSWERED = """
+def past(port, words):
+    says = f"import socket, sys; s = socket.create_connection(('127.0.0.1', {port})); s.sendall({words!r}); sys.stdout.buffer.write(s.recv(100))"
+    return subprocess.run([sys.executable, "-c", says], env={}, check=True, capture_output=True).stdout
+"""
+
+
+@pytest.mark.parametrize("clients", ["1", "2"])
+def test_who_releases_past_the_proxy_is_not_blamed(picklock, tmp_path, kept, clients):
+    """What is replayed shows a lock that nobody released, and says that somebody did: so nothing of it counts."""
+    ran, said = explored(picklock, tmp_path, LOCK % ("False", "True", b"") + ANSWERED + WHOLE, "--clients", clients)
+    assert ran.status == 2 and "2 cells: 0 safe, 0 nobody's fault, 0 broken, 0 stuck, 2 unknown" in said, ran
+    assert "unknown, because somebody went past the proxy: server 1 has had" in said and "untrue-answer" not in said, ran
+    assert "confirmed" not in said and not (kept.exists() and list(kept.iterdir())), ran
+
+
 def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):
     """As a run notices it: by what becomes of the key."""
     ran, said = explored(picklock, tmp_path, LOCK % (BESIDE_OTHERS, "True", b"SET lock x PX 300\r\n") + CHILD, "--clients", "4", "--rounds", "1")
     assert ran.status == 2 and "no fault, and 1 more cell: unknown, because replayed beside the others" in said, ran
     assert "somebody changed the key 'lock' past the proxy" in said and "somebody went past" not in said, ran
+
+
+@pytest.mark.parametrize("frees", ['self.ask("EVAL", FREE, 1, self.settings.key, self.token)', 'self.ask("DEL", self.settings.key)'], ids=["right", "wrong"])
+def test_who_asks_past_it_beside_others_alone_is_unknown(picklock, tmp_path, kept, frees):
+    """It changes nothing there: the connections of the replays are counted, and none of them confirms anything."""
+    lock = LOCK.replace('self.ask("EVAL", FREE, 1, self.settings.key, self.token)', frees)
+    ran, said = explored(picklock, tmp_path, lock % (BESIDE_OTHERS, "True", b"GET lock\r\n") + CHILD, "--clients", "4", "--rounds", "1")
+    assert ran.status == 2 and "no fault, and 1 more cell: unknown, because somebody went past the proxy" in said, ran
+    assert "confirmed" not in said and not (kept.exists() and list(kept.iterdir())), ran
 
 
 def test_who_does_not_is_decided(picklock, tmp_path, kept):

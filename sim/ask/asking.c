@@ -71,19 +71,25 @@ enum fail asking_start_session(struct asking *asking, struct session **session, 
     return fail;
 }
 
-enum fail asking_check_session(const struct asking *asking, struct session *session,
+enum fail asking_check_session(struct asking *asking, struct session *session,
                                struct failure *failure)
 {
     const bool is_asked = session == asking->session;
-    return session_check_past(session, is_asked ? server_asker_connections(&asking->server) : 0,
-                              failure);
+    const enum fail fail = session_check_past(
+        session, is_asked ? server_asker_connections(&asking->server) : 0, failure);
+    if (fail && session_is_past(session) && !asking->past.code)
+        asking->past = *failure;
+    return fail;
 }
 
-bool asking_find_past(struct asking *asking)
+const struct failure *asking_find_past(struct asking *asking)
 {
-    struct failure *failure = &asking->failure;
-    return !failure->code && (asking_check_session(asking, asking->session, failure) ||
-                              asking_check_session(asking, asking->peers_session, failure));
+    struct failure failure;
+    if (asking_check_session(asking, asking->session, &failure) ||
+        asking_check_session(asking, asking->peers_session, &failure))
+        if (!asking->failure.code)
+            asking->failure = failure;
+    return &asking->past;
 }
 
 static enum fail open_session(struct asking *asking, struct session **session, int clients,

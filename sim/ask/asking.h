@@ -165,9 +165,9 @@ enum fail asking_replay_walks(struct asking *asking, const struct explore_option
                               const struct run *run, const struct confirm_world *world, int walks,
                               struct failure *failure);
 
-/* When all is asked: is it found now that somebody went past the proxy? asking_failure() says so
- * then. False, too, where something has failed before. */
-bool asking_find_past(struct asking *asking);
+/* When all is asked: that somebody went past the proxy, now or before; no code: nobody did. It, and
+ * that this is not known, is in asking_failure(), too, unless something has failed before. */
+const struct failure *asking_find_past(struct asking *asking);
 
 /* Behind an audit that found nothing: keeps the answers for the next run, where they are kept. */
 void asking_keep(struct asking *asking);

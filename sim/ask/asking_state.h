@@ -102,6 +102,7 @@ struct asking {
     struct worker_asker worker;
     struct server_asker server;
     struct failure failure;
+    struct failure past; /* somebody went past the proxy: asking_find_past() */
     int servers;
     int lease_ticks;
     bool adds_waits;
@@ -149,7 +150,7 @@ void asking_sequences_free(struct asking *asking);
 bool asking_has_written_nothing(const uint8_t *budget, bool is_struck);
 
 /* Nobody has gone past the proxy in that session, which asks and answers: session_check_past(). */
-enum fail asking_check_session(const struct asking *asking, struct session *session,
+enum fail asking_check_session(struct asking *asking, struct session *session,
                                struct failure *failure);
 
 /* Servers and processes for that many clients, started, and not waited for: see session_start(). */

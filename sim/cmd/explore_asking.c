@@ -288,7 +288,7 @@ static enum fail conclude(struct explore_asking *it, struct asking *asking,
                           const struct explore_args *args, enum fail fail, struct failure *failure)
 {
     it->has_failed |= asking_failure(asking)->code;
-    if (!cmd_stop && !fail)
+    if (!cmd_stop && !fail && !it->past.code)
         asking_keep(asking);
     if (args->model && !fail)
         fail = draw(asking, args->model, failure);
@@ -368,8 +368,11 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
         }
         finish(asking, asked, &cells->rows[i], &args->program->program);
     }
-    const bool is_past = asked && asking_find_past(asked);
-    for (int i = 0; i < cells->count && is_past; i++)
+    const bool had_failed = asked && asking_failure(asked)->code;
+    asking->past = asked ? *asking_find_past(asked) : (struct failure){0};
+    if (!asking->past.code)
+        asking->past = *worker_replays_past(asking->replays);
+    for (int i = 0; i < cells->count && asked && asking_failure(asked)->code && !had_failed; i++)
         cell_doubt_finished(&cells->rows[i], asking_failure(asked)->text);
     return asked ? conclude(asking, asked, args, fail, failure) : fail;
 }
@@ -458,6 +461,7 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
             *first[i] = part.rows[i];
     }
     asking->executions_again += again.figures.executions;
+    asking->past = again.past;
     asking->stands |= again.has_failed;
     if (part.count && !again.has_failed)
         asking->finer = finer;
@@ -481,11 +485,13 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     heartbeat_begin();
     if (!fail)
         fail = decide_and_replay(asking, cells, args, NULL, failure);
-    if (!fail && !cmd_stop && is_contradicted(asking, cells))
+    if (!fail && !cmd_stop && !asking->past.code && is_contradicted(asking, cells))
         fail = decide_anew(asking, cells, before, args, failure);
-    for (int finer = 0; finer <= FINER && !fail && !cmd_stop; finer++)
+    for (int finer = 0; finer <= FINER && !fail && !cmd_stop && !asking->past.code; finer++)
         if (lease_ticks_of(args) + finer <= EXPLORE_LEASE_TICKS_MAX)
             fail = decide_with_waits(asking, cells, before, args, finer, failure);
+    for (int i = 0; i < cells->count && asking->past.code; i++)
+        cell_disbelieve(&cells->rows[i], asking->past.text);
     for (int i = 0; i < cells->count; i++)
         asking->cells_again += cells->rows[i].adds_waits;
     heartbeat_end();

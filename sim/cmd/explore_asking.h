@@ -22,6 +22,7 @@ struct explore_asking {
     bool skips_fence;     /* it promises one, and their order was not asked for */
     char kept_words[256]; /* why answers of an earlier run were not taken, or kept; "" */
     bool has_failed;      /* the worker did not answer alike, or what it said cannot be asked on */
+    struct failure past;  /* somebody went past the proxy: no cell has a verdict */
     struct worker_replays
         *replays; /* that were made, with their histories; explore_asking_close() */
 };

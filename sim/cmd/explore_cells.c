@@ -274,7 +274,8 @@ static enum fail ask_and_run(struct cells *cells, const struct explore_args *arg
     }
     const enum fail fail =
         asked.count ? explore_asking_run(args->asking, &asked, args, failure) : FAIL_NONE;
-    return fail ? fail : explore_undecided_run(&asked, args, failure);
+    /* Nothing that it is seen to do then would decide a cell. */
+    return fail || args->asking->past.code ? fail : explore_undecided_run(&asked, args, failure);
 }
 
 /* The matrix: cells side by side, all at once. */

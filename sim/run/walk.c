@@ -302,6 +302,8 @@ enum fail walk_make(const struct walk_maker *walker, struct picker *picker, bool
     fail = go(walker, picker, world, &recording, failure);
     checks_free(recording.checks);
     world->ops->free(world);
+    if (!fail)
+        fail = kept_workers_check_past(walker->kept, failure);
     if (fail)
         kept_workers_drop(walker->kept);
     /* It was ready, and then ended, or said what is no answer: so much of this run alone. */

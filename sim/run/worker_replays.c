@@ -16,6 +16,7 @@ struct worker_replays {
     struct worker_program *program;
     struct kept_workers *kept[KEPT_MAX]; /* NULL: nothing runs */
     struct kept_workers *last;           /* used last, of these */
+    struct failure past;                 /* somebody went past the proxy, in one of them */
     struct replay_memo *memo;
     char *folder; /* NULL: nothing is kept */
     int files;    /* in it, by number */
@@ -127,9 +128,16 @@ static enum fail open_world(void *context, const struct run *run, unsigned actin
 /* Behind a replay that came to no end nothing is used again. */
 static void end_world(void *context, enum fail fail)
 {
-    const struct worker_replays *replays = context;
+    struct worker_replays *replays = context;
+    if (replays->last && !replays->past.code)
+        (void)kept_workers_check_past(replays->last, &replays->past);
     if (fail && replays->last)
         kept_workers_drop(replays->last);
+}
+
+const struct failure *worker_replays_past(const struct worker_replays *replays)
+{
+    return &replays->past;
 }
 
 struct confirm_world worker_replays_world(struct worker_replays *replays,

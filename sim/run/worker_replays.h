@@ -26,4 +26,7 @@ bool worker_replays_link(const struct worker_replays *replays, const struct run 
 struct confirm_world worker_replays_world(struct worker_replays *replays,
                                           const struct history_head *head);
 
+/* That somebody went past the proxy in one of them; no code: nobody did, as far as is known. */
+const struct failure *worker_replays_past(const struct worker_replays *replays);
+
 #endif

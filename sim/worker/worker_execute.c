@@ -173,6 +173,8 @@ enum fail workers_execute_access(struct workers *workers, const struct message *
 {
     const struct proxy_address address =
         servers_address(session_servers(workers->session), message->server);
+    if (!workers->section.context)
+        session_note_beside(workers->session, message->server, 1);
     if (guarded_ask(&workers->section, address.host, address.port, "guarded:", &message->command,
                     &answer->reply, failure))
         return failure_wrap(failure, "what the lock guards, at server %d", message->server + 1);

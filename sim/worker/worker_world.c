@@ -335,8 +335,10 @@ void workers_release(struct workers *workers)
 {
     if (--workers->holders)
         return;
-    for (int i = 0; i < SERVERS_MAX; i++)
+    for (int i = 0; i < SERVERS_MAX; i++) {
+        session_note_beside(workers->session, i, workers->watches[i].opened);
         key_watch_forget(&workers->watches[i]);
+    }
     server_wire_close(&workers->section);
     if (!workers->is_session_kept)
         session_free(workers->session);
@@ -459,11 +461,18 @@ enum fail kept_workers_world(struct kept_workers *kept, struct world **world, co
     enum fail fail = kept->session
                          ? session_reset(kept->session, fresh, failure)
                          : open_session(&kept->session, kept->program, &kept->run, failure);
-    if (fail)
+    if (fail) {
         kept_workers_drop(kept);
-    else
-        *world = world_of(kept->session, true, run);
-    return fail;
+        return fail;
+    }
+    session_begin_counting(kept->session);
+    *world = world_of(kept->session, true, run);
+    return FAIL_NONE;
+}
+
+enum fail kept_workers_check_past(struct kept_workers *kept, struct failure *failure)
+{
+    return kept->session ? session_check_counted(kept->session, failure) : FAIL_NONE;
 }
 
 bool kept_workers_suit(const struct kept_workers *kept, const struct run *run)

@@ -48,6 +48,8 @@ enum fail kept_workers_new(struct kept_workers **kept, struct worker_program *pr
 enum { FRESH_NOBODY = 0 };
 enum fail kept_workers_world(struct kept_workers *kept, struct world **world, const struct run *run,
                              unsigned fresh, struct failure *failure);
+/* Behind a world's end: has nobody gone past the proxy? FAIL_UNKNOWN: somebody did. */
+enum fail kept_workers_check_past(struct kept_workers *kept, struct failure *failure);
 /* Can a world of that run be one of them? */
 bool kept_workers_suit(const struct kept_workers *kept, const struct run *run);
 /* Nothing of what runs is used any more: what it did cannot be trusted. */

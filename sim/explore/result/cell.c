@@ -371,6 +371,24 @@ void cell_doubt_finished(struct cell *cell, const char *why)
     doubt_undecided(cell);
 }
 
+static void forget_witness(struct cell_witness *witness)
+{
+    free(witness->text);
+    free(witness->error);
+    *witness = (struct cell_witness){0};
+}
+
+void cell_disbelieve(struct cell *cell, const char *why)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        if (cell->outcome.findings[i].verdict == VERDICT_VIOLATED)
+            drop(&cell->outcome.findings[i]);
+        forget_witness(&cell->witnesses[i]);
+    }
+    cell->stretched = 0;
+    cell_doubt_finished(cell, why);
+}
+
 void cell_finish(struct cell *cell)
 {
     /* A world may keep them for those that follow (worker_replays.h). */
@@ -392,10 +410,8 @@ void cell_finish(struct cell *cell)
 
 void cell_close(struct cell *cell)
 {
-    for (int i = 0; i < PROPERTY_COUNT; i++) {
-        free(cell->witnesses[i].text);
-        free(cell->witnesses[i].error);
-    }
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        forget_witness(&cell->witnesses[i]);
     for (int i = 0; i < SECTION_COUNT; i++)
         explore_outcome_free(&cell->searches[i].outcome);
     explore_outcome_free(&cell->outcome);

@@ -98,6 +98,8 @@ void cell_doubt_property(struct cell *cell, enum property property, const char *
 void cell_finish(struct cell *cell);
 /* Of a cell that is finished: what was not found is unknown all the same. */
 void cell_doubt_finished(struct cell *cell, const char *why);
+/* And what was found, too, replayed or not. */
+void cell_disbelieve(struct cell *cell, const char *why);
 void cell_close(struct cell *cell);
 
 /* INHERENT: nothing that is anybody's fault, such as an overrun. NOT_FOUND: a sample that was made,
