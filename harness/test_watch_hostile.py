@@ -123,10 +123,12 @@ assert not takes(one, A) and not takes(other, B)""", OTHERWISE),
     ('command=EVAL nth=1 -> answer ":0"', "assert takes(one, A) and not takes(other, B) and not gives(one, A)", OTHERWISE),
     ('command=EVAL nth=1 after -> answer ":0"', "assert takes(one, A) and not takes(other, B) and not gives(one, A) and takes(other, B)",
      "was found gone before its time"),
+    ('command=EVAL nth=1 -> answer "+OK"', "assert takes(one, A) and not takes(other, B) and one.says('EVAL', CAD, 1, 'lock:1', A) == b'+OK'", OTHERWISE),
+    ('command=EVAL nth=1 after -> answer ":2"', "assert takes(one, A) and not takes(other, B) and one.says('EVAL', CAD, 1, 'lock:1', A) == b':2'", OTHERWISE),
     ('command=EVALSHA nth=1 -> answer ":1"', """sha = client().script_load(CAD)
 assert takes(one, A) and one.says("EVALSHA", sha, 1, "lock:1", A) == b":1" and not takes(other, B)""", OTHERWISE),
 ], ids=["granted, and is not", "refused, and is not", "the same of SETNX", "refused by nobody", "released, and is not", "not released",
-        "released, and denied", "by its digest"])
+        "released, and denied", "no answer of its", "no number of its", "by its digest"])
 def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path, rule, program, reason):
     """Somebody stands between watch and the server, and answers himself, behind the command (after) or in its place."""
     result, results = behind_rules(tmp_path, "lie: " + rule, program)
@@ -197,7 +199,8 @@ def test_a_server_that_says_no_time_is_refused(tmp_path, command, answer):
 
 
 @pytest.mark.parametrize(("command", "answer"), [
-    ("TYPE", ":1"), ("TYPE", "$-1"), ("PEXPIRETIME", "$-1"), ("PEXPIRETIME", ":-5"), ("PEXPIRETIME", "*0"), ("GET", ":7"),
+    ("TYPE", ":1"), ("TYPE", "$-1"), ("PEXPIRETIME", "$-1"), ("PEXPIRETIME", ":-5"), ("PEXPIRETIME", "*0"), ("PEXPIRETIME", ":-2"), ("PEXPIRETIME", ":0"),
+    ("GET", ":7"),
     ("TIME", "*2\\r\\n$-1\\r\\n$-1")])
 def test_a_look_that_is_answered_with_nonsense_is_unknown(tmp_path, command, answer):
     result, results = behind_rules(tmp_path, f'lie: command={command} beyond=1 -> answer "{answer}"',

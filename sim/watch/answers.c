@@ -125,7 +125,11 @@ bool tell_is_contradicted(const struct telling *it, enum did did)
         return is_yes ? behind->is_there && !has_value(it, behind, 2)
                       : look_is_refusal(&it->reply) && !before->is_there;
     }
+    const enum script_kind script = script_of(it);
+    if (!it->seen->reply || script == SCRIPT_OTHER || it->reply.kind == REPLY_ERROR)
+        return false;
     const bool is_yes = is_number(it, 1);
-    return (is_yes || is_number(it, 0)) && script_of(it) == SCRIPT_RELEASES &&
-           (has_value(it, behind, 4) || (is_yes && did != DID_DELETED));
+    return (!is_yes && !is_number(it, 0)) ||
+           (script == SCRIPT_RELEASES &&
+            (has_value(it, behind, 4) || (is_yes && did != DID_DELETED)));
 }

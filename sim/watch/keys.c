@@ -15,6 +15,7 @@ enum {
     MARGIN_US = 100000, /* a key that ends sooner is looked at */
     SLACK_US = 5000,    /* by their clock and ours an end may differ by that, and ... */
     DRIFT = 1000,       /* ... by one part in so many of the time since it was looked at */
+    OVER_US = 1000000,  /* no key is there so long behind its time */
     NONE_EXPIRES = -2,  /* there is no such key; one more: it does not expire */
 };
 
@@ -350,12 +351,18 @@ static enum fail look_once(struct keys *keys, const struct watched_key *key, str
         look_at_fence(keys, key->name, type, look, failure))
         return FAIL_UNAVAILABLE;
     if (ms < 0)
-        return FAIL_NONE;
+        return look->is_there && ms == NONE_EXPIRES
+                   ? failure_set(failure, FAIL_UNAVAILABLE,
+                                 "it answers that there is no such key, and says what is in it")
+                   : FAIL_NONE;
     if (ms > MS_MAX)
         ms = MS_MAX;
     look->expires_us = ms * 1000 + (keys->lacks_expiretime ? now_us : 0);
     look->left_us = look->expires_us - now_us - (keys->lacks_expiretime ? GRANULE_US : 0);
-    return FAIL_NONE;
+    return look->is_there && look->left_us < -OVER_US
+               ? failure_set(failure, FAIL_UNAVAILABLE,
+                             "it answers that the key's time was over long ago, and what is in it")
+               : FAIL_NONE;
 }
 
 enum fail keys_look(struct keys *keys, int row, struct key_look *look, struct failure *failure)

@@ -50,8 +50,8 @@ bool tell_is_too_short(const struct telling *it, enum did did);
 /* What such a command, so answered, never does: SET NX overwrites nothing, PEXPIRE neither, and a
  * release that says 0 deletes nothing. Somebody else did it, between the two looks. */
 bool tell_is_not_its(const struct telling *it, enum did did);
-/* Is SET NX, SETNX or the usual script of a release answered otherwise than the key shows? Then who
- * answers is not who was looked at (a proxy, or a replica, is between). */
+/* Is SET NX, SETNX or a script that is known answered otherwise than the key shows, or than it ever
+ * is? Then who answers is not who was looked at (a proxy, or a replica, is between). */
 bool tell_is_contradicted(const struct telling *it, enum did did);
 
 /* --- tell.c --- */
