@@ -97,6 +97,19 @@ def test_stress_says_where_order_costs_concurrency(picklock):
     assert "one command at a time" in " ".join(foreign.json["notes"]) and "notes" not in ours.json
 
 
+def test_stress_concludes_nothing_from_an_answer_that_a_command_never_gives(picklock, tmp_path):
+    """It has deleted the key, perhaps: no lock is blamed for leaving it."""
+    (tmp_path / "rules").write_text('lie: command=EVALSHA beyond=20 after -> answer "+OK"\nalso: command=EVAL beyond=20 after -> answer "+OK"\n')
+    with server() as port, subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{port}", "--rules", tmp_path / "rules"],
+                                            stdout=subprocess.PIPE, text=True) as proxy:
+        between = f"redis://127.0.0.1:{int(proxy.stdout.readline())}"
+        ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "3", "--no-faults", "--duration", "200ms", "--redis", between,
+                       "--out", tmp_path, "--json", "-")
+        proxy.terminate()
+    assert ran.status == 2 and "with what that never answers" in str(ran.json["results"]), ran
+    assert not [found for row in ran.json["results"] for found in row["properties"] if found["verdict"] == "violated"], ran
+
+
 def test_a_long_run_tells_how_far_it_is(picklock, tmp_path):
     """No terminal: what is to come, then a line every few seconds, with what is left."""
     story = tmp_path / "long.yaml"

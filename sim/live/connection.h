@@ -41,7 +41,8 @@ struct exchange {
     bool arrived_early; /* its reply was let through to free the way for later ones; it is not heard
                         yet */
     enum reply_error refused; /* not ERROR_NONE: the proxy answers in the server's place */
-    struct reply reply;       /* when all are answered: as the server gave it */
+    struct reply reply;       /* when all are answered: as the server gave it ... */
+    bool is_strange; /* ... and it is what no server answers to that command, nor an error */
     int64_t
         released_us; /* when it was let go to the server: not executed before; of monotonic_us() */
     int64_t answered_us;

@@ -46,9 +46,18 @@ static struct wire_reply shallow(const redisReply *got)
     return reply;
 }
 
-static struct reply decode(const struct exchange *exchange)
+static bool is_error(const struct wire_reply *row)
+{
+    for (size_t i = 0; i < row->count && row->elements; i++)
+        if (row->elements[i].type == '-')
+            return true;
+    return row->type == '-';
+}
+
+static void decode(struct exchange *exchange)
 {
     enum { ELEMENTS_MAX = 8 };
+    bool has_error = false;
     struct wire_reply rows[CALL_REQUESTS_MAX];
     struct wire_reply elements[CALL_REQUESTS_MAX][ELEMENTS_MAX];
     int replies = verb_requests(exchange->command.verb);
@@ -62,7 +71,10 @@ static struct reply decode(const struct exchange *exchange)
             elements[i][j] = shallow(exchange->replies[i]->element[j]);
         rows[i].elements = elements[i];
     }
-    return command_decode(exchange->command.verb, rows, (size_t)replies);
+    for (int i = 0; i < replies; i++)
+        has_error |= is_error(&rows[i]);
+    exchange->reply = command_decode(exchange->command.verb, rows, (size_t)replies);
+    exchange->is_strange = exchange->reply.kind == REPLY_ERROR && !has_error;
 }
 
 /* One whole reply. The reader is used again as long as it reads. */
@@ -193,7 +205,7 @@ void exchange_answered(struct exchange *exchange, redisReply *reply)
     if (!exchange_is_answered(exchange))
         return;
     exchange->answered_us = monotonic_us();
-    exchange->reply = decode(exchange);
+    decode(exchange);
     if (events && events->executed)
         events->executed(exchange);
 }
@@ -240,7 +252,7 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     exchange->answered_us = monotonic_us();
     exchange->end = proxy_request_end(request);
     exchange->last_request = NULL;
-    exchange->reply = decode(exchange);
+    decode(exchange);
     exchange->at_proxy[0] = request;
     const struct connection_events *events = connection->endpoint->events;
     connection->in_hook = exchange;
