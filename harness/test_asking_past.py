@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 from workers import PLAIN, PYTHON, RUN
@@ -93,6 +94,13 @@ def test_who_releases_past_the_proxy_is_not_blamed(picklock, tmp_path, kept, cli
     assert ran.status == 2 and "2 cells: 0 safe, 0 nobody's fault, 0 broken, 0 stuck, 2 unknown" in said, ran
     assert "unknown, because somebody went past the proxy: server 1 has had" in said and "untrue-answer" not in said, ran
     assert "confirmed" not in said and not (kept.exists() and list(kept.iterdir())), ran
+
+
+def test_a_run_of_it_is_unknown(picklock, tmp_path):
+    path = tmp_path / "lock.py"
+    path.write_text(LOCK % ("False", "True", b"") + ANSWERED + WHOLE + RUN)
+    ran = picklock("run", Path(__file__).parents[1] / "scenarios/duplicated-delete.yaml", "--worker", f"{PYTHON} -B {path}", cwd=tmp_path)
+    assert ran.status == 2 and "somebody went past the proxy: server 1 has had" in " ".join(ran.out.split()), ran
 
 
 def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):

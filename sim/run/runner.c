@@ -103,6 +103,18 @@ static enum fail compare_clocks(const struct runner *runner, enum fail fail,
     return clock.code;
 }
 
+/* Nor does anything count of a worker that went past the proxy. */
+static enum fail compare_connections(const struct runner *runner, const struct run *run,
+                                     const struct world *world, enum fail fail,
+                                     struct failure *failure)
+{
+    struct failure past;
+    if (!runner_is_worker(runner, run->scheme) || !world_worker_check_past(world, &past))
+        return fail;
+    *failure = past;
+    return past.code;
+}
+
 /* A scheme without fencing tokens promises nothing about their order: its stale write is judged
  * where the scenario states what it wants of it. A schedule may be the witness of just that. Of a
  * worker the checks know what it promises. */
@@ -150,6 +162,8 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     fail = is_cut_short ? FAIL_NONE : fail;
     if (has_row(fail))
         fail = compare_clocks(runner, fail, failure);
+    if (has_row(fail))
+        fail = compare_connections(runner, run, world, fail, failure);
     world->ops->free(world);
     if (!has_row(fail)) {
         recording_close(&recording);

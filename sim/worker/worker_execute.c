@@ -40,6 +40,16 @@ bool world_worker_is_past(const struct world *world)
     return is_past;
 }
 
+enum fail world_worker_check_past(const struct world *world, struct failure *failure)
+{
+    struct workers *workers = workers_of_clients(core_clients(world));
+    for (int i = 0; i < SERVERS_MAX; i++) {
+        session_note_beside(workers->session, i, workers->watches[i].opened);
+        workers->watches[i].opened = 0;
+    }
+    return session_check_counted(workers->session, failure);
+}
+
 static enum fail look_behind(struct workers *workers, const struct wire_message *wire,
                              struct watched_execution *execution, struct failure *failure)
 {

@@ -425,6 +425,7 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
     struct session *session;
     if (check_count(run, failure) || open_session(&session, program, run, failure))
         return failure->code;
+    session_begin_counting(session);
     *world = world_of(session, false, run);
     return FAIL_NONE;
 }

@@ -33,6 +33,8 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
 struct session *world_worker_session(const struct world *world);
 /* Did it end because somebody changed the lock's key past the proxy? */
 bool world_worker_is_past(const struct world *world);
+/* When it has come to its end: has nobody gone past the proxy? FAIL_UNKNOWN: somebody did. */
+enum fail world_worker_check_past(const struct world *world, struct failure *failure);
 
 /* Processes and servers that are used by one world after another: each is made with those of the
  * one before it, reset (session.h). */
