@@ -79,8 +79,13 @@ def test_a_command_past_the_proxy_is_nobodys_fault(picklock, tmp_path, words):
     path = own_scenario(tmp_path, "A acquires", "B acquires")
     row, _ = verdict_of(picklock, tmp_path, changed_naive(tmp_path, (SETS, PAST_THE_PROXY % words + SETS)), path)
     assert row["verdict"] == "unknown" and "somebody changed the key 'lock' past the proxy" in row["trouble"], row
-    row, found = verdict_of(picklock, tmp_path, changed_naive(tmp_path, (SETS, PAST_THE_PROXY % b"GET lock\r\n" + SETS)), path)
-    assert row["trouble"] is None and found["lease-exclusion"] == ("holds", None), row
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+def test_what_was_said_past_the_proxy_does_not_matter(picklock, tmp_path):
+    worker = changed_naive(tmp_path, (SETS, PAST_THE_PROXY % b"GET lock\r\n" + SETS))
+    row, _ = verdict_of(picklock, tmp_path, worker, own_scenario(tmp_path, "A acquires", "B acquires"))
+    assert row["verdict"] == "unknown" and "somebody went past the proxy: server 1 has had" in row["trouble"], row
 
 
 def test_an_expiry_that_is_set_to_what_it_was_is_a_write(picklock, tmp_path):

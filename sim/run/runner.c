@@ -109,7 +109,7 @@ static enum fail compare_connections(const struct runner *runner, const struct r
                                      struct failure *failure)
 {
     struct failure past;
-    if (!runner_is_worker(runner, run->scheme) || !world_worker_check_past(world, &past))
+    if (fail || !runner_is_worker(runner, run->scheme) || !world_worker_check_past(world, &past))
         return fail;
     *failure = past;
     return past.code;
