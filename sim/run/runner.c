@@ -103,13 +103,15 @@ static enum fail compare_clocks(const struct runner *runner, enum fail fail,
     return clock.code;
 }
 
-/* Nor does anything count of a worker that went past the proxy. */
+/* Nor does anything count of a worker that went past the proxy. Where that is known already, it is
+ * known of more than a connection. */
 static enum fail compare_connections(const struct runner *runner, const struct run *run,
                                      const struct world *world, enum fail fail,
                                      struct failure *failure)
 {
     struct failure past;
-    if (fail || !runner_is_worker(runner, run->scheme) || !world_worker_check_past(world, &past))
+    if (fail == FAIL_UNKNOWN || !runner_is_worker(runner, run->scheme) ||
+        !world_worker_check_past(world, &past))
         return fail;
     *failure = past;
     return past.code;
