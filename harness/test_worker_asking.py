@@ -206,13 +206,13 @@ def test_of_several_servers_it_is_asked_only_where_it_promises_a_quorum():
 
 @needs_redis_py
 def test_a_careful_lock_passes_without_options(tmp_path):
-    """Two clients and one attempt for the time that it takes: `make check-long` has the default bounds. A library that sends its release
+    """Two clients, one attempt and some of the faults for the time that it takes: `make check-long` has the default bounds. A library that sends its release
     again by itself, and takes the second answer for the truth, is found."""
     lock = ROOT / "sim" / "worker" / "examples" / "careful_lock.py"
     again = tmp_path / "again.py"
     again.write_text(lock.read_text().replace("import redis\n", "import redis\nfrom redis.backoff import NoBackoff\nfrom redis.retry import Retry\n")
                      .replace("port=port,", "port=port, retry=Retry(NoBackoff(), 1), retry_on_error=[redis.ConnectionError],"))
-    short = ["--clients", "2", "--rounds", "1", *(f"scenarios/{name}.yaml" for name in ("late-fence-token", "client-drift", "client-kill"))]
+    short = ["--clients", "2", "--rounds", "1", "--fault", "none,stall,lose-reply,failover", *(f"scenarios/{name}.yaml" for name in ("late-fence-token", "client-drift", "client-kill"))]
     options = ["--no-cache", "--out", str(tmp_path)]
     done = subprocess.run([BUILD / "picklock", "test", f"/usr/bin/python3 {shlex.quote(str(lock))}", *options,
                            *([] if os.environ.get("PICKLOCK_LONG") else short)], cwd=ROOT, text=True, capture_output=True, timeout=300)
