@@ -188,11 +188,11 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
 	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
 
-# The random walks are a tenth of what `make test` walks, from another seed, and of the searches every twelfth is made: everything
+# The random walks are a tenth of what `make test` walks, from another seed, and of the searches every eleventh is made: everything
 # is five times as slow here, and each line is reached by few of them. SANITISED_RUNS=300 SANITISED_SAMPLE=1 (check-long) is all of it.
 SANITISED_RUNS   ?= 15
 SANITISED_SAMPLE ?= 11
-# Half a minute to a minute each, most of it waits, or what test_asking asks as well: check-long has them.
+# Long ones: most of it waits, what test_asking asks as well, or searches that others make, too: check-long has them.
 SANITISED_SKIPS  ?= test_live_stress test_live_stress_strikes test_live_stress_pairs test_live_stress_outages test_asking_replay test_asking_classes test_asking_ends test_independence test_lower_bound
 
 # What was freed is kept back for a while: 16 MB of it, not 256, all of which would be copied whenever a process is begun.
