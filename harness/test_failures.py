@@ -110,6 +110,20 @@ def test_stress_concludes_nothing_from_an_answer_that_a_command_never_gives(pick
     assert not [found for row in ran.json["results"] for found in row["properties"] if found["verdict"] == "violated"], ran
 
 
+@pytest.mark.parametrize(("answer", "status"), [("$1\\r\\n1", 2), (":1", 0)], ids=["a text for a number", "its own"])
+def test_a_directed_run_concludes_nothing_from_an_answer_that_a_command_never_gives(picklock, tmp_path, answer, status):
+    (tmp_path / "rules").write_text("".join(f'{name}: command={name} nth=1 after -> answer "{answer}"\n' for name in ("EVAL", "EVALSHA")))
+    story = tmp_path / "gives-back.yaml"
+    story.write_text("name: gives-back\nsource: of this test\nlease: 1s\nclients: [A, B]\nsteps:\n  - A acquires\n  - A releases\n  - B acquires\n"
+                     "expect:\n  set-nx-px-cad: { release-own: holds }\n")
+    with server() as port, subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{port}", "--rules", tmp_path / "rules"],
+                                            stdout=subprocess.PIPE, text=True) as proxy:
+        ran = picklock("run", "--scheme", "set-nx-px-cad", story, "--redis", f"redis://127.0.0.1:{int(proxy.stdout.readline())}", "--json", "-")
+        proxy.terminate()
+    assert ran.status == status and ("with what that never answers" in str(ran.json["results"])) == (status == 2), ran
+    assert not [found for row in ran.json["results"] for found in row["properties"] if found["verdict"] == "violated"], ran
+
+
 def test_a_long_run_tells_how_far_it_is(picklock, tmp_path):
     """No terminal: what is to come, then a line every few seconds, with what is left."""
     story = tmp_path / "long.yaml"

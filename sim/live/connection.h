@@ -180,6 +180,10 @@ static inline bool exchange_is_delivered(const struct exchange *exchange)
  * there? */
 bool exchange_is_at_head(const struct exchange *exchange);
 
+/* It is answered. FAIL_UNKNOWN: with what is_strange; server: which one, from 0. */
+enum fail exchange_check_answer(const struct exchange *exchange, int server,
+                                struct failure *failure);
+
 /* Resets the connection on both sides; nobody is told, calls are gone; the connection itself goes
  * with the loop's next turns. */
 void connection_cut(struct connection *connection);

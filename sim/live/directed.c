@@ -58,6 +58,8 @@ static enum fail directed_execute(struct backend *backend, const struct message 
         fail = directed_follow(directed, message, exchange_of(directed, message), failure);
         exchange = *exchange_of(directed, message);
     }
+    if (!fail)
+        fail = exchange_check_answer(exchange, message->server, failure);
     if (fail)
         return fail;
     answer->reply = exchange->reply;

@@ -77,6 +77,17 @@ static void decode(struct exchange *exchange)
     exchange->is_strange = exchange->reply.kind == REPLY_ERROR && !has_error;
 }
 
+enum fail exchange_check_answer(const struct exchange *exchange, int server,
+                                struct failure *failure)
+{
+    if (!exchange->is_strange)
+        return FAIL_NONE;
+    return failure_set(
+        failure, FAIL_UNKNOWN,
+        "server %d answered %s with what that never answers, so what it did is not known",
+        server + 1, verb_name(exchange->command.verb));
+}
+
 /* One whole reply. The reader is used again as long as it reads. */
 static redisReply *parse(struct endpoint *endpoint, const char *bytes, size_t length)
 {

@@ -234,11 +234,8 @@ static void conclude(struct load_request *request)
         exchange->read_us > exchange->released_us ? exchange->read_us : exchange->released_us;
     event.reply = exchange->reply;
     event.from_us = from_us - stress->began_us;
-    if (exchange->is_strange && !stress->doubt.code)
-        failure_set(
-            &stress->doubt, FAIL_UNKNOWN,
-            "server %d answered %s with what that never answers, so what it did is not known",
-            request->server + 1, verb_name(request->command.verb));
+    if (!stress->doubt.code)
+        (void)exchange_check_answer(exchange, request->server, &stress->doubt);
     stress_write(stress, &event);
     if (request->is_abandoned) {
         late_one_executed(request);
