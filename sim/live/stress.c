@@ -314,7 +314,7 @@ static enum fail prepare(struct stress *stress, struct failure *failure)
     if (options->scheme->needs_replica && servers_has_replica(&stress->live->servers, failure))
         return failure->code;
     load_order_follow(stress);
-    if (load_carriers_begin(stress, failure))
+    if (load_carriers_begin(stress, failure) || load_send_thread_begin(stress, failure))
         return failure->code;
     if (load_order_go_direct(stress, failure) || load_order_go_near(stress, failure))
         return failure->code;
@@ -476,6 +476,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
         fail = run(&stress, outcome, why);
     hang_up(&stress);
     live_wait_for_connections(live);
+    load_send_thread_end(&stress);
     outcome->proxy_processes = load_room_processes(options);
     outcome->proxy_processes_cpu_us = load_carriers_end(&stress);
     if (!fail && !outcome->ended.code)

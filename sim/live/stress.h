@@ -136,7 +136,8 @@ struct stress {
     const struct stress_options *options;
     struct run run; /* what tokens are drawn by */
     struct near_link near;
-    struct carriers *carriers; /* NULL: none are needed */
+    struct carriers *carriers;       /* NULL: none are needed */
+    struct send_thread *send_thread; /* NULL: the loop sends all */
     int64_t began_us;
     int64_t events;
     struct timers timers;
@@ -268,6 +269,12 @@ enum fail load_carriers_begin(struct stress *stress, struct failure *failure);
 enum fail load_carriers_check(const struct stress *stress, struct failure *failure);
 /* All clients have gone. What they used of a processor. */
 int64_t load_carriers_end(struct stress *stress);
+
+/* --- load_send_thread.c: behind load_carriers_begin(); before the last connections are gone it
+ * goes on
+ * --- */
+enum fail load_send_thread_begin(struct stress *stress, struct failure *failure);
+void load_send_thread_end(struct stress *stress);
 
 /* --- load_order.c --- */
 /* Follows the servers' reads, where all of them tell of them: before there are connections. */

@@ -27,7 +27,7 @@ void flow_free(struct flow *flow)
 
 /* --- writing --- */
 
-static void sink_gone(struct flow *flow)
+void flow_sink_gone(struct flow *flow)
 {
     flow->is_mute = true;
     block_free(&flow->backlog);
@@ -49,7 +49,7 @@ static void on_written(uv_write_t *write, int status)
         return; /* the handle is being closed */
     took(flow, length);
     if (status < 0)
-        sink_gone(flow);
+        flow_sink_gone(flow);
     flow_push(flow);
     if (flow->is_shut && !flow->is_writing)
         side_shut_writing(flow->to);
@@ -59,31 +59,17 @@ static void on_written(uv_write_t *write, int status)
         flow_run(flow);
 }
 
-/* A piece of the backlog, encrypted, behind what TLS has to say for itself. */
-static void encrypt(struct flow *flow)
-{
-    struct tls_session *tls = flow->to->tls;
-    char piece[4096];
-    size_t length = block_length(&flow->backlog);
-    if (flow->to->is_connected && length) {
-        length = length < READ_MAX ? length : READ_MAX;
-        tls_session_write(tls, flow->backlog.bytes + flow->backlog.begin, length);
-        block_eat(&flow->backlog, length);
-    }
-    while ((length = tls_session_take(tls, piece, sizeof piece)) > 0)
-        block_append(&flow->writing, piece, length);
-}
-
 void flow_push(struct flow *flow)
 {
     struct proxy_link *link = flow->link;
     struct tls_session *tls = flow->to->tls;
+    flow_settle(flow);
     const bool shakes_hands = tls && !flow->to->is_connected; /* silence begins behind that */
     if (flow->is_writing || !flow->to->is_open || (link->is_silent && !shakes_hands) ||
         !(flow->to->is_connected || tls) || !(block_length(&flow->backlog) || tls))
         return;
     if (tls) {
-        encrypt(flow);
+        flow_encrypt(flow);
     } else {
         flow->writing = flow->backlog;
         flow->backlog = (struct block){0};
@@ -97,24 +83,33 @@ void flow_push(struct flow *flow)
     if (side_write(flow->to, &flow->write, &buffer, on_written) < 0) {
         flow->is_writing = false;
         block_free(&flow->writing);
-        sink_gone(flow);
+        flow_sink_gone(flow);
     }
+}
+
+static bool can_go_at_once(const struct flow *flow)
+{
+    return !flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
+           !flow->to->tls && !flow->to->carried && !flow->link->is_silent;
 }
 
 void flow_write(struct flow *flow, const char *bytes, size_t length)
 {
-    struct proxy_link *link = flow->link;
     if (!length)
         return;
     if (flow->is_mute) {
         took(flow, length);
         return;
     }
-    if (!flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
-        !flow->to->tls && !flow->to->carried && !link->is_silent) {
+    if (flow->is_to_server && can_go_at_once(flow)) {
+        if (side_hand(flow->to, bytes, length))
+            return;
+        flow_settle(flow);
+    }
+    if (can_go_at_once(flow) && !flow->is_mute) {
         const ssize_t wrote = side_send(flow->to, bytes, length);
         if (wrote < 0 && wrote != UV_EAGAIN) {
-            sink_gone(flow);
+            flow_sink_gone(flow);
             took(flow, length);
             return;
         }
@@ -342,6 +337,7 @@ static void finish(struct flow *flow)
     }
     if (!end_is_let(flow) || flow->is_done || link->is_over)
         return;
+    flow_settle(flow);
     if (flow->is_writing || block_length(&flow->backlog) || !flow->to->is_connected)
         return;
     flow->is_done = true;
@@ -351,7 +347,7 @@ static void finish(struct flow *flow)
 
 /* --- reading --- */
 
-static void flow_take(struct flow *flow, const char *bytes, size_t length)
+void flow_take(struct flow *flow, const char *bytes, size_t length)
 {
     if (flow->link->proxy->takes_any && flow->is_to_server && !flow->has_begun && *bytes != '*') {
         flow_turn_raw(flow, NULL);
@@ -395,28 +391,6 @@ void flow_source_ended(struct flow *flow, enum flow_ending ending)
     } else {
         flow_run(flow);
     }
-}
-
-/* As large as a read is, and no larger: as much may wait. */
-void flow_take_tls(struct flow *flow)
-{
-    struct proxy_link *link = flow->link;
-    struct tls_session *tls = flow->from->tls;
-    char *bytes = link->proxy->read_buffer; /* what was read into it is in the session */
-    enum tls_state state = TLS_STANDS;
-    while (state == TLS_STANDS && !link->is_over) {
-        size_t length = tls_session_read(tls, bytes, READ_MAX, &state);
-        if (length)
-            flow_take(flow, bytes, length);
-    }
-    if (link->is_over)
-        return;
-    flow_push(&link->to_server); /* TLS may have had to answer */
-    if (state == TLS_BROKEN)
-        proxy_notice(link->proxy, NOTICE_TLS, link->owner, "TLS with %s broke: %s",
-                     link->proxy->upstream.text, tls_session_why(tls));
-    if (state != TLS_GOES_ON && !flow->ending)
-        flow_source_ended(flow, state == TLS_ENDED ? ENDED_BY_FIN : ENDED_BY_RST);
 }
 
 /* length: as libuv has it. */

@@ -14,6 +14,7 @@
 #include "proxy/carrier.h"
 #include "proxy/pairing.h"
 #include "proxy/proxy.h"
+#include "proxy/send_thread.h"
 #include "proxy/tls.h"
 #include "redis/resp.h"
 
@@ -56,6 +57,7 @@ struct side {
     bool has_ended;               /* its last byte has been read */
     struct tls_session *tls;      /* of a server's; NULL: none */
     struct carried_side *carried; /* a carrier holds the socket; NULL: we do */
+    struct outlet outlet;         /* a server's: what it has at the thread that sends */
 };
 
 enum frame {
@@ -154,8 +156,9 @@ struct proxy {
     bool holds_dials;      /* it listens, and hears nobody */
     struct address upstream;
     bool upstream_is_known;
-    const struct tls *tls;     /* NULL: none is spoken */
-    struct carriers *carriers; /* hold the sockets of links that stand; NULL: we do */
+    const struct tls *tls;           /* NULL: none is spoken */
+    struct carriers *carriers;       /* hold the sockets of links that stand; NULL: we do */
+    struct send_thread *send_thread; /* sends what goes to the server; NULL: the loop does */
     struct proxy_link *links;
     uint64_t links_opened;
     uint64_t dials;                                  /* to the upstream */
@@ -189,6 +192,9 @@ void side_give(struct side *side); /* to a carrier, if there are any */
  * UV_EAGAIN where it must wait. */
 ssize_t side_receive(struct side *side, char *bytes, size_t room);
 ssize_t side_send(struct side *side, const char *bytes, size_t length);
+/* To the thread that sends; false: it does not take them. */
+bool side_hand(struct side *side, const char *bytes, size_t length);
+void side_settle(struct side *side); /* what that thread has of it is sent, or has come back */
 /* As libuv's, wherever the socket is. */
 int side_read_start(struct side *side, uv_alloc_cb allocate, uv_read_cb came);
 void side_read_stop(struct side *side);
@@ -224,14 +230,24 @@ void flow_emit(struct flow *flow, const char *bytes, size_t length);
 void flow_write(struct flow *flow, const char *bytes, size_t length); /* now or later; borrows */
 void flow_turn_raw(struct flow *flow, const char *why);
 void flow_push(struct flow *flow); /* the sink can take bytes again: writes the backlog */
+void flow_take(struct flow *flow, const char *bytes, size_t length); /* they were read */
+/* Its source has ended. */
+void flow_source_ended(struct flow *flow, enum flow_ending ending);
+void flow_sink_gone(struct flow *flow);
+void flow_free(struct flow *flow);
+
+/* flow_tls.c */
+/* A piece of the backlog, encrypted, behind what TLS has to say for itself: is what is written. */
+void flow_encrypt(struct flow *flow);
 /* What has come is in the session of TLS: goes on as what was read does. */
 void flow_take_tls(struct flow *flow);
 /* The sink's last byte has been written, and FIN follows. false: not yet (TLS says close_notify
  * first, and link_flushed() is called when that is written). */
 bool flow_shut(struct flow *flow);
-/* Its source has ended. */
-void flow_source_ended(struct flow *flow, enum flow_ending ending);
-void flow_free(struct flow *flow);
+/* flow_handed.c */
+/* The thread that sends has nothing of it any more; what that could not send is the first that
+ * waits. */
+void flow_settle(struct flow *flow);
 
 /* request.c */
 /* How many of these bytes, behind a frame, are whole requests that go on as others have gone

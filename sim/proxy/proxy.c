@@ -281,6 +281,11 @@ static void close_links(struct proxy *proxy, enum leave how)
     }
 }
 
+void proxy_send_by(struct proxy *proxy, struct send_thread *send_thread)
+{
+    proxy->send_thread = send_thread;
+}
+
 void proxy_carry(struct proxy *proxy, struct carriers *carriers)
 {
     proxy->carriers = carriers;

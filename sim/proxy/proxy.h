@@ -166,6 +166,12 @@ void proxy_use_tls(struct proxy *proxy, const struct tls *tls);
  * are end at once. The kernel has what proxy_traffic() counts as ended a little later then. */
 struct carriers;
 void proxy_carry(struct proxy *proxy, struct carriers *carriers);
+/* A thread (kept) sends what goes to the server, where it can; NULL: the loop does. It is stopped
+ * before it is taken away, and calls proxy_sent_back(). */
+struct send_thread;
+struct outlet;
+void proxy_send_by(struct proxy *proxy, struct send_thread *send_thread);
+void proxy_sent_back(struct outlet *outlet);
 /* New links go there from now on (a restarted or promoted server). */
 void proxy_set_upstream(struct proxy *proxy, const struct proxy_address *upstream);
 /* Who connects from here on is refused (ECONNREFUSED), until proxy_accept(); the port stays the

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data)
@@ -20,6 +21,12 @@ void side_connected(struct side *side)
     side->is_connected = true;
     if (!side->is_unix) /* or waits of 40 ms look like faults; an error here costs only that */
         (void)uv_tcp_nodelay(&side->socket.tcp, 1);
+}
+
+static struct proxy_link *link_of(const struct side *side)
+{
+    const struct flow *flow = side->socket.handle.data;
+    return flow->link;
 }
 
 /* --- bytes, at once --- */
@@ -49,13 +56,22 @@ ssize_t side_send(struct side *side, const char *bytes, size_t length)
     return error ? error : count_or_error(send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/* --- a socket that a carrier holds --- */
-
-static struct proxy_link *link_of(const struct side *side)
+bool side_hand(struct side *side, const char *bytes, size_t length)
 {
-    const struct flow *flow = side->socket.handle.data;
-    return flow->link;
+    struct send_thread *send_thread = link_of(side)->proxy->send_thread;
+    uv_os_fd_t fd;
+    return send_thread && !uv_fileno(&side->socket.handle, &fd) &&
+           send_thread_take(send_thread, &side->outlet, fd, bytes, length);
 }
+
+void side_settle(struct side *side)
+{
+    struct send_thread *send_thread = link_of(side)->proxy->send_thread;
+    if (send_thread)
+        send_thread_settle(send_thread, &side->outlet);
+}
+
+/* --- a socket that a carrier holds --- */
 
 void side_give(struct side *side)
 {
@@ -120,6 +136,9 @@ void side_close(struct side *side, enum leave how)
     if (!side->is_open)
         return;
     side->is_open = side->is_connected = false;
+    side_settle(side);
+    free(side->outlet.left);
+    side->outlet = (struct outlet){0};
     if (side->carried) {
         close_carried(side, how);
         return;

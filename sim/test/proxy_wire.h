@@ -7,6 +7,7 @@
 #include "base/monotonic.h"
 #include "proxy/carrier.h"
 #include "proxy/proxy.h"
+#include "proxy/send_thread.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,7 +62,8 @@ struct proxy_wire {
     int upstream; /* listening socket of the test, or -1 */
     int upstream_port;
     bool is_closed;
-    struct carriers *carriers; /* NULL: none */
+    struct carriers *carriers;       /* NULL: none */
+    struct send_thread *send_thread; /* NULL: none */
 };
 
 static inline void wire_opened(void *context, struct proxy_link *link, int peer_port, void **owner)
@@ -330,6 +332,8 @@ static inline int wire_end(struct proxy_wire *wire, int fd)
 
 /* Set by whoever wants it: a process holds the sockets of links that stand. */
 static bool wire_is_carried;
+/* Likewise: a thread sends all that goes to the server. */
+static bool wire_is_sent;
 
 static inline void wire_open(struct proxy_wire *wire, int upstream_port)
 {
@@ -354,6 +358,10 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
                                       .context = &wire->hears};
     if (proxy_new(&wire->proxy, &wire->loop, &listen, &upstream, &hooks, &failure))
         fail_msg("%s", failure.text);
+    if (wire_is_sent &&
+        send_thread_start(&wire->send_thread, &wire->loop, 0, proxy_sent_back, &failure))
+        fail_msg("%s", failure.text);
+    proxy_send_by(wire->proxy, wire->send_thread);
     if (!wire_is_carried)
         return;
     if (carriers_start(&wire->carriers, &wire->loop, 2, &failure))
@@ -375,6 +383,8 @@ static inline void wire_close(struct proxy_wire *wire)
         close(wire->upstream);
     WIRE_UNTIL(wire, !wire->carriers || carriers_are_empty(wire->carriers));
     (void)carriers_stop(wire->carriers);
+    if (wire->send_thread)
+        send_thread_stop(wire->send_thread);
     assert_int_equal(uv_run(&wire->loop, UV_RUN_NOWAIT), 0);
     assert_int_equal(uv_loop_close(&wire->loop), 0); /* no handle is left */
 }

@@ -324,7 +324,10 @@ int main(void)
         cmocka_unit_test(a_proxy_refuses_for_a_while),
         cmocka_unit_test(back_pressure),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    wire_is_sent = true;
+    failed += cmocka_run_group_tests_name("sent", tests, NULL, NULL);
+    wire_is_sent = false;
     wire_is_carried = true;
     return failed + cmocka_run_group_tests_name("carried", tests, NULL, NULL);
 }

@@ -364,7 +364,10 @@ int main(void)
         cmocka_unit_test(a_large_value_streams_through),
         cmocka_unit_test(quit_ends_the_link),
     };
-    const int failed = cmocka_run_group_tests(tests, start, stop);
+    int failed = cmocka_run_group_tests(tests, start, stop);
+    wire_is_sent = true;
+    failed += cmocka_run_group_tests_name("sent", tests, start, stop);
+    wire_is_sent = false;
     wire_is_carried = true;
     return failed + cmocka_run_group_tests_name("carried", tests, start, stop);
 }
