@@ -137,6 +137,58 @@ def test_two_keys_are_never_taken_for_one(picklock, tmp_path, value, words):
     assert (ran.status, words is None or words in ran.err) == (64 if words else 2, True), ran
 
 
+# --- a file for another command ---
+
+READERS = {"run": ["run", "--on", "sim"], "replay": ["replay", "--on", "sim"], "check": ["check"], "convert": ["convert", "--to", "perfetto"]}
+# of each kind of file: who reads it, and what all others say
+KINDS = {"schedule": (["replay"], "this is a recorded schedule; `picklock replay FILE` plays it"),
+         "scenario": (["run"], "this is a scenario; `picklock run FILE` plays it"),
+         "history": (["check", "convert"], "this is a history; `picklock check FILE` judges it"),
+         "results": ([], "this is what `picklock report RUN-DIR` reads: the results in a run folder")}
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory):
+    """A file of each kind, as picklock writes them."""
+    out = tmp_path_factory.mktemp("kinds")
+    scenario = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
+    run("run", "--on", "sim", "--scheme", "set-nx-ex-del", scenario, "--out", out)
+    [schedule], [history] = ((out / "latest" / folder).glob("*") for folder in ("schedules", "histories"))
+    return {"scenario": scenario, "schedule": schedule, "history": history, "results": out / "latest" / "results.json"}
+
+
+@pytest.mark.parametrize("command", READERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_gives_a_file_to_the_wrong_command_is_told_what_it_is(picklock, kinds, kind, command):
+    readers, words = KINDS[kind]
+    ran = picklock(*READERS[command], kinds[kind])
+    if command in readers:
+        assert ran.status in (0, 1) and "this is" not in ran.err, ran
+    else:
+        assert ran.status == 64 and ran.err.endswith(f"\n{words}\n"), ran
+
+
+def test_every_scenario_is_known_for_one(picklock):
+    for path in set((ROOT / "scenarios").glob("*.yaml")) - {ROOT / "scenarios" / "matrix.yaml"}:
+        assert KINDS["scenario"][1] in picklock("check", path).err, path
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_what_a_file_is_is_said_only_where_it_is_sure(picklock, tmp_path, kinds, command):
+    """Prose, a text about a file, other JSON and YAML, half a scenario; nor of a file for the right command that is bad."""
+    scenario, schedule = kinds["scenario"].read_text(), kinds["schedule"].read_text()
+    texts = ["", "no such thing\n", "# A scenario\n\nAs this:\n" + scenario, " " + schedule, "of a run:\n" + schedule, '{"schema": "other/1"}\n',
+             '{"of": "picklock.history/2", "schema": "picklock.results/2"}\n', "name: x\non: push\njobs: {}\n", "name: x\nsteps: []\n", "on: push\n" + scenario]
+    bad = {"run": scenario + "more: x\n", "replay": schedule + "more\n", "check": HEAD + "x", "convert": "{}"}[command]
+    for text in [*texts, bad]:
+        path = tmp_path / "file"
+        path.write_text(text)
+        ran = picklock(*READERS[command], path)
+        assert ran.status == 64 and ran.err and "this is" not in ran.err, (text, ran)
+    gone = picklock(*READERS[command], tmp_path / "gone" / "file")
+    assert gone.status == 64 and "this is" not in gone.err, gone
+
+
 # --- a history of ours that is not whole ---
 
 def overrun_and_more(tmp_path):

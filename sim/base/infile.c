@@ -82,6 +82,15 @@ bool infile_is_pipe(const char *path)
     return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
 }
 
+void infile_beginning(const char *path, char *text, size_t room)
+{
+    struct stat about;
+    FILE *file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "re") : NULL;
+    text[file ? fread(text, 1, room - 1, file) : 0] = '\0';
+    if (file)
+        (void)fclose(file); /* only read from */
+}
+
 /* Up to one byte more than may be: then it is too large. */
 static enum fail read_all(const char *path, int descriptor, size_t bytes_max, char **bytes,
                           size_t *size, struct failure *failure)

@@ -24,6 +24,10 @@ enum fail infile_read(const char *path, size_t bytes_max, char **bytes, size_t *
 /* FAIL_INPUT when it could not be opened, for those who have to leave that to others. */
 enum fail infile_check(const char *path, struct failure *failure);
 
+/* What it begins with, cut to room bytes with the 0 behind it. Nothing, where it cannot be read
+ * again: what was read of a pipe is gone. */
+void infile_beginning(const char *path, char *text, size_t room);
+
 /* Can it be read only once? */
 bool infile_is_pipe(const char *path);
 

@@ -1,6 +1,7 @@
 /* check.c - `picklock check`: judges a history file. */
 #include "cmd/charset.h"
 #include "cmd/cmd.h"
+#include "cmd/file_kind.h"
 #include "cmd/output.h"
 #include "cmd/source_args.h"
 
@@ -103,7 +104,7 @@ static enum fail judge(struct check *check, struct results *results, struct fail
                                                 .shown = &shown},
                       results, &judged, failure);
     free(judged.gap);
-    return fail;
+    return fail ? file_kind_hint(FILE_HISTORY, check->path, failure) : FAIL_NONE;
 }
 
 static enum fail print_timeline(const char *path, const struct results *results,

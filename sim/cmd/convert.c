@@ -1,5 +1,6 @@
 /* convert.c - `picklock convert`: a history in the format of another tool. */
 #include "cmd/cmd.h"
+#include "cmd/file_kind.h"
 #include "cmd/output.h"
 #include "cmd/source_args.h"
 
@@ -43,7 +44,7 @@ static enum fail convert(const char *path, const struct source_options *options,
     struct outfile out;
     enum fail fail = history_source_new(&source, path, options, &head, failure);
     if (fail)
-        return fail;
+        return file_kind_hint(FILE_HISTORY, path, failure);
     fail = outfile_open(&out, to, failure);
     if (!fail) {
         fail = copy(source, &head, rules, out.stream, failure);

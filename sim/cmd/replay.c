@@ -1,6 +1,7 @@
 /* replay.c - `picklock replay`: a schedule file, enforced choice by choice, or followed with a lock
  * that has changed. */
 #include "cmd/cmd.h"
+#include "cmd/file_kind.h"
 #include "cmd/output.h"
 
 #include "base/memory.h"
@@ -33,7 +34,7 @@ static enum fail replay(struct runner *runner, const struct live_options *live, 
     const struct scheme *worker = runner->worker ? &runner->worker->scheme : NULL;
     enum fail fail = FAIL_NONE;
     if (schedule_read(path, worker, &schedule, failure))
-        return failure->code;
+        return file_kind_hint(FILE_SCHEDULE, path, failure);
     results->seed = runner->seed = schedule->seed;
     if (!worker)
         fail = scheme_list_has(wanted, schedule->scheme->name, path, failure);

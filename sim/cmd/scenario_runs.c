@@ -5,6 +5,7 @@
 #include "base/place.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
+#include "cmd/file_kind.h"
 #include "cmd/progress.h"
 #include "cmd/scenario_files.h"
 #include "scenario/interpreter.h"
@@ -89,7 +90,9 @@ static enum fail read_one(const char *word, struct scenario **scenario, struct f
     char *file = file_of(word);
     if (!file)
         return refuse_name(word, failure);
-    const enum fail fail = scenario_read(file, scenario, failure);
+    const enum fail fail = scenario_read(file, scenario, failure)
+                               ? file_kind_hint(FILE_SCENARIO, file, failure)
+                               : FAIL_NONE;
     free(file);
     return fail;
 }

@@ -1,9 +1,9 @@
 /* source_guess.c - which format a file seems to have, for who named another one. */
 #include "history/source.h"
 
-#include <stdlib.h>
+#include "base/infile.h"
+
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LOOKED_AT_BYTES = 4096 };
 
@@ -41,14 +41,7 @@ static enum source_format guess(const char *text)
 
 enum source_format history_source_guess(const char *path)
 {
-    char text[LOOKED_AT_BYTES + 1] = "";
-    struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-        return SOURCE_COUNT; /* what was read of a pipe is gone */
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return SOURCE_COUNT;
-    text[fread(text, 1, LOOKED_AT_BYTES, file)] = '\0';
-    (void)fclose(file); /* only read from */
+    char text[LOOKED_AT_BYTES + 1];
+    infile_beginning(path, text, sizeof text);
     return guess(text);
 }
