@@ -339,7 +339,8 @@ static void begin(struct stress *stress)
     stress->began_us = monotonic_us();
     (void)clock_gettime(CLOCK_REALTIME, &wall);
     for (int i = 0; i < options->servers; i++) {
-        stress->live->endpoints[i].is_eager = true;
+        stress->live->endpoints[i].is_eager =
+            !stress->carriers; /* what these have is not here yet */
         server_drifts(stress, i);
     }
     for (int i = 0; i < options->clients; i++) {
