@@ -28,6 +28,7 @@ struct outlet {
 
 struct send_thread;
 
+/* With so few at a time a loop sends all itself. */
 enum { SEND_THREAD_FEW = 16 };
 
 /* few: so many pieces of a turn are refused. returned: called in the loop's own turn when something
