@@ -527,3 +527,6 @@ def test_what_did_not_heal_is_unknown_whatever_else_was_found(tmp_path, heal, st
     ran = run("stress", "--scheme", "redlock", "--servers", "1", "--clients", "4", "--locks", "1", "--no-faults", "--pause-after-grant",
               "100%", "--pause-time", "100ms", "--lease", "50ms", "--timeout", "1s", "--duration", "200ms", "--heal", heal, "--out", tmp_path)
     assert ran.status == status and says in " ".join(ran.out.split()), ran
+    [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
+    verdicts = {one["property"]: one["verdict"] for one in row["properties"]}
+    assert verdicts["mutual-exclusion"] == "violated" and set(verdicts.values()) - {"violated"} == {"unknown" if status else "holds"}, row

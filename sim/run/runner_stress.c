@@ -324,8 +324,8 @@ static enum fail judge(struct result_row *row, struct recording *recording,
     const enum fail fail = recording_save(recording, runner, row, failure);
     char *lost = fail ? memory_format("its history is not whole: %s", failure->text) : NULL;
     const char *doubt = reasons.doubt ? reasons.doubt : reasons.unhealed;
-    if (reasons.doubt)
-        take_back(findings, watcher->proved, doubt);
+    if (doubt)
+        take_back(findings, reasons.doubt ? watcher->proved : findings, doubt);
     const bool has_found = is_violated(findings); /* that stays */
     result_judge(row, findings,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
