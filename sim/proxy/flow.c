@@ -89,24 +89,24 @@ void flow_push(struct flow *flow)
 
 static bool can_go_at_once(const struct flow *flow)
 {
-    return !flow->is_writing && !block_length(&flow->backlog) && flow->to->is_connected &&
-           !flow->to->tls && !flow->to->carried && !flow->link->is_silent;
+    return !flow->is_mute && !flow->is_writing && !block_length(&flow->backlog) &&
+           flow->to->is_connected && !flow->to->tls && !flow->to->carried && !flow->link->is_silent;
 }
 
 void flow_write(struct flow *flow, const char *bytes, size_t length)
 {
     if (!length)
         return;
+    if (flow->is_to_server && can_go_at_once(flow)) {
+        if (side_hand(flow->to, bytes, length))
+            return;
+        flow_settle(flow); /* which may find that nobody is there any more */
+    }
     if (flow->is_mute) {
         took(flow, length);
         return;
     }
-    if (flow->is_to_server && can_go_at_once(flow)) {
-        if (side_hand(flow->to, bytes, length))
-            return;
-        flow_settle(flow);
-    }
-    if (can_go_at_once(flow) && !flow->is_mute) {
+    if (can_go_at_once(flow)) {
         const ssize_t wrote = side_send(flow->to, bytes, length);
         if (wrote < 0 && wrote != UV_EAGAIN) {
             flow_sink_gone(flow);

@@ -168,39 +168,42 @@ static void what_a_full_socket_does_not_take_comes_back(void **state)
     end();
 }
 
-static void a_peer_that_is_gone_is_told(void **state)
+/* Begins; returns the socket. */
+static int hand_to_who_is_gone(struct outlet *outlet)
 {
-    struct outlet outlet = {0};
     int sockets[2];
-    (void)state;
     begin(0);
     pair(sockets);
     assert_int_equal(close(sockets[1]), 0);
-    assert_true(hand(&outlet, sockets[0], 0));
+    assert_true(hand(outlet, sockets[0], 0));
+    return sockets[0];
+}
+
+static void a_peer_that_is_gone_is_told(void **state)
+{
+    struct outlet outlet = {0};
+    (void)state;
+    const int socket = hand_to_who_is_gone(&outlet);
     send_thread_settle(thread, &outlet);
     assert_true(outlet.has_returned);
     assert_int_equal(outlet.error, EPIPE);
     (void)uv_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(returned, 0); /* who has asked is not told once more */
     free(outlet.left);
-    assert_int_equal(close(sockets[0]), 0);
+    assert_int_equal(close(socket), 0);
     end();
 }
 
 static void what_came_back_is_told_at_the_end_at_the_latest(void **state)
 {
     struct outlet outlet = {0};
-    int sockets[2];
     (void)state;
-    begin(0);
-    pair(sockets);
-    assert_int_equal(close(sockets[1]), 0);
-    assert_true(hand(&outlet, sockets[0], 0));
+    const int socket = hand_to_who_is_gone(&outlet);
     end();
     assert_int_equal(returned, 1);
     assert_int_equal(outlet.error, EPIPE);
     free(outlet.left);
-    assert_int_equal(close(sockets[0]), 0);
+    assert_int_equal(close(socket), 0);
 }
 
 /* The first few of each turn, and what is too large for a piece of the ring. */
