@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "base/names.h"
 #include "base/suggest.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "cmd/progress.h"
 #include "report/text.h"
@@ -13,7 +14,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -145,7 +145,6 @@ static void *beat(void *unused)
  */
 void heartbeat_begin(void)
 {
-    sigset_t all, before;
     pthread_condattr_t attributes;
     heartbeat.is_over = false;
     if (!heartbeat.began_us) /* of the command, not of its part */
@@ -158,10 +157,7 @@ void heartbeat_begin(void)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&heartbeat.ends, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    heartbeat.has_thread = pthread_create(&heartbeat.thread, NULL, beat, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    heartbeat.has_thread = thread_start(&heartbeat.thread, beat, NULL) == 0;
 }
 
 /* Takes made: a line, unless one was written a moment ago. */

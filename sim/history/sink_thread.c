@@ -3,10 +3,10 @@
 #include "history/sink_thread.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 enum { BATCHES = 4, BATCH_EVENTS = SINK_THREAD_AHEAD_MAX / BATCHES };
@@ -99,17 +99,6 @@ void sink_thread_settle(struct sink_thread *thread)
 
 /* --- begin, end --- */
 
-/* Signals are for the thread that was there before. */
-static bool start(struct sink_thread *thread)
-{
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&thread->thread, NULL, take_batches, thread);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !error;
-}
-
 struct sink_thread *sink_thread_new(struct event_sink to)
 {
     struct sink_thread *thread = memory_new(1, sizeof *thread);
@@ -117,7 +106,7 @@ struct sink_thread *sink_thread_new(struct event_sink to)
     pthread_mutex_init(&thread->mutex, NULL);
     pthread_cond_init(&thread->was_given, NULL);
     pthread_cond_init(&thread->was_taken, NULL);
-    if (start(thread))
+    if (!thread_start(&thread->thread, take_batches, thread))
         return thread;
     free(thread);
     return NULL;

@@ -2,10 +2,10 @@
 #include "proxy/send_thread.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -230,17 +230,6 @@ static void close_handles(struct send_thread *thread)
     uv_close((uv_handle_t *)&thread->has_returned, handle_closed);
 }
 
-/* Signals are for the thread that was there before. */
-static int start(struct send_thread *thread)
-{
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&thread->thread, NULL, send_pieces, thread);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 enum fail send_thread_start(struct send_thread **made, uv_loop_t *loop, unsigned few,
                             void (*returned)(struct outlet *outlet), struct failure *failure)
 {
@@ -263,7 +252,7 @@ enum fail send_thread_start(struct send_thread **made, uv_loop_t *loop, unsigned
     has_handle(thread, &thread->has_returned);
     has_handle(thread, &thread->turn_begins);
     has_handle(thread, &thread->turn_ends);
-    error = start(thread);
+    error = thread_start(&thread->thread, send_pieces, thread);
     if (error) {
         close_handles(thread);
         return failure_set(failure, FAIL_UNAVAILABLE, "a thread that sends: %s", strerror(error));
