@@ -79,7 +79,8 @@ static void a_command_can_do_what_its_name_and_answer_say(void **state)
         {{"EVAL", "local does = redis.call does('get', KEYS[1])", "1", "k"}, NIL, CAN_BITS_ALL},
         {{"EVAL", "return loadstring(ARGV[1])()", "1", "k", "t"}, NIL, CAN_BITS_ALL},
         {{"EVALSHA", "0123456789012345678901234567890123456789", "1", "k", "t"}, NO, CAN_BITS_ALL},
-        {{"EXEC", "PEXPIRE", "k", "5"}, NO, CAN_BITS_ALL},
+        {{"EXEC", "PEXPIRE", "k", "5"}, DONE, CAN_BITS_ALL},
+        {{"EXEC", "PEXPIRE", "k", "5"}, NIL, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -26,6 +26,13 @@ bool tell_is_refusal(const struct telling *it)
                                    : words_have(words, "XX") && it->reply.kind == REPLY_NIL;
 }
 
+static bool is_key(const struct telling *it, int at)
+{
+    const struct request_words *words = it->seen->words;
+    return words->lengths[at] == (size_t)it->key->name_length &&
+           memcmp(words->at[at], it->key->name, words->lengths[at]) == 0;
+}
+
 bool tell_is_lock(const struct telling *it)
 {
     const struct request_words *words = it->seen->words;
@@ -36,9 +43,7 @@ bool tell_is_lock(const struct telling *it)
         return true;
     for (int i = is_script ? 3 : 1; i < words->count; i++) {
         char value[VALUE_TEXT_MAX];
-        const bool is_it = words->lengths[i] == (size_t)it->key->name_length &&
-                           memcmp(words->at[i], it->key->name, words->lengths[i]) == 0;
-        has_others |= !is_it && keys_matches(keys, words->at[i], words->lengths[i]);
+        has_others |= !is_key(it, i) && keys_matches(keys, words->at[i], words->lengths[i]);
         (void)keys_value(keys, words->at[i], words->lengths[i], value);
         is_word |= strcmp(value, it->seen->behind->value) == 0;
     }
@@ -96,16 +101,21 @@ static bool is_number(const struct telling *it, int64_t number)
     return it->seen->reply && it->reply.kind == REPLY_INTEGER && it->reply.value == number;
 }
 
-bool tell_is_not_its(const struct telling *it, enum did did)
+/* Bits enum can_bit. */
+static unsigned can(const struct telling *it)
 {
     const struct seen_execution *seen = it->seen;
-    return !can_have_done(command_can(&(struct command_said){
-                              .name = seen->name,
-                              .words = seen->words,
-                              .reply = seen->reply ? &it->reply : NULL,
-                              .script = script_of(it),
-                              .window_us = seen->looked_us - seen->began_us + EXPIRY_US}),
-                          did);
+    return command_can(
+        &(struct command_said){.name = seen->name,
+                               .words = seen->words,
+                               .reply = seen->reply ? &it->reply : NULL,
+                               .script = script_of(it),
+                               .window_us = seen->looked_us - seen->began_us + EXPIRY_US});
+}
+
+bool tell_is_not_its(const struct telling *it, enum did did)
+{
+    return !can_have_done(can(it), did);
 }
 
 /* Was that word of the command the key's value then? */
@@ -132,4 +142,152 @@ bool tell_is_contradicted(const struct telling *it, enum did did)
     return (!is_yes && !is_number(it, 0)) ||
            (script == SCRIPT_RELEASES &&
             (has_value(it, behind, 4) || (is_yes && did != DID_DELETED)));
+}
+
+/* --- what proves that the command did it --- */
+
+/* Has it so much to live, where it was given that at some time since the first look? */
+static bool is_left_of(const struct telling *it, int64_t given_us)
+{
+    const struct seen_execution *seen = it->seen;
+    const int64_t past_us = watching_now_us(it->watching) - seen->began_us;
+    return seen->behind->left_us <= given_us + EXPIRY_US &&
+           seen->behind->left_us >= given_us - past_us - EXPIRY_US;
+}
+
+/* Is that number, in ms or s, how long the key is to live, by how much longer, or until when? */
+static bool is_its_time(const struct telling *it, const struct request_words *words, int at)
+{
+    static const int64_t units_us[] = {1000, 1000000};
+    const struct key_look *before = it->seen->before, *behind = it->seen->behind;
+    for (size_t i = 0; i < sizeof units_us / sizeof *units_us; i++) {
+        const int64_t time_us = words_time_us(words, at, units_us[i]);
+        const bool is_added = before->left_us < INT64_MAX / 2 && time_us < INT64_MAX / 2;
+        if (time_us < INT64_MAX / 2 &&
+            (is_left_of(it, time_us) || (is_added && is_left_of(it, before->left_us + time_us)) ||
+             (behind->expires_us >= time_us - EXPIRY_US &&
+              behind->expires_us <= time_us + EXPIRY_US)))
+            return true;
+    }
+    return false;
+}
+
+/* Does a script's text have it in it? */
+static bool text_has_time(const struct telling *it)
+{
+    const char *text = it->seen->words->at[1];
+    const size_t length = it->seen->words->lengths[1];
+    size_t run;
+    for (size_t at = 0; at < length; at += run + 1) {
+        const char *digits = text + at;
+        run = 0;
+        while (at + run < length && digits[run] >= '0' && digits[run] <= '9')
+            run++;
+        const struct request_words number = {.at = &digits, .lengths = &run, .count = 1};
+        if (run && is_its_time(it, &number, 0))
+            return true;
+    }
+    return false;
+}
+
+/* Is it one of its words until when the key lives? */
+static bool says_time(const struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    const bool is_script = kind_is_script(it->seen->name);
+    if (it->seen->behind->left_us == INT64_MAX)
+        return false;
+    for (int i = is_script ? 3 : 2; i < words->count; i++)
+        if (is_its_time(it, words, i))
+            return true;
+    return is_script && words->count > 1 && text_has_time(it);
+}
+
+/* Is one of these in a transaction, with the key behind it ("DEL key")? names: NULL at the end. */
+static bool transaction_has(const struct telling *it, const char *const *names)
+{
+    const struct request_words *words = it->seen->words;
+    for (int i = 0; i + 1 < words->count; i++)
+        for (int n = 0; is_key(it, i + 1) && names[n]; n++)
+            if (words_is(words, i, names[n]))
+                return true;
+    return false;
+}
+
+/* Does the key end as a command says that sets it, or sets when it ends? */
+static bool ends_as_said(const struct telling *it)
+{
+    static const char *const endless[] = {"SETNX", "HSETNX", "MSETNX", "GETSET", "MSET", "PERSIST"};
+    const struct request_words *words = it->seen->words;
+    const char *name = it->seen->name;
+    const bool is_endless = it->seen->behind->left_us == INT64_MAX;
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++)
+        if (strcmp(name, endless[i]) == 0)
+            return is_endless;
+    if (strcmp(name, "GETEX") == 0 && words_have(words, "PERSIST"))
+        return is_endless;
+    const bool has_time = words_have(words, "PX") || words_have(words, "EX") ||
+                          words_have(words, "PXAT") || words_have(words, "EXAT") ||
+                          words_have(words, "KEEPTTL");
+    if (strcmp(name, "SET") == 0 && !has_time)
+        return is_endless;
+    return says_time(it);
+}
+
+static bool is_its_value(const struct telling *it)
+{
+    for (int i = 2; i < it->seen->words->count; i++)
+        if (has_value(it, it->seen->behind, i))
+            return true;
+    return false;
+}
+
+/* Does it set when the key ends, whatever stands there, and is that how it ends? */
+static bool sets_end(const struct telling *it)
+{
+    static const char *const setting[] = {"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", NULL};
+    static const char *const taking[] = {"PERSIST", NULL};
+    if (strcmp(it->seen->name, "EXEC") == 0)
+        return it->seen->behind->left_us == INT64_MAX
+                   ? transaction_has(it, taking)
+                   : transaction_has(it, setting) && says_time(it);
+    return !(kind_is_script(it->seen->name) && tell_is_refusal(it)) && ends_as_said(it);
+}
+
+/* Does the answer say that it took the key away? */
+static bool says_deleted(const struct telling *it)
+{
+    static const char *const deleting[] = {"DEL", "UNLINK", NULL};
+    const struct request_words *words = it->seen->words;
+    const char *name = it->seen->name;
+    const enum script_kind script = script_of(it);
+    if (script != SCRIPT_OTHER)
+        return is_number(it, 1) && has_value(it, it->seen->before, 4);
+    if (strcmp(name, "EXEC") == 0) /* nobody had changed what it watched */
+        return it->seen->is_guarded && transaction_has(it, deleting);
+    if (words_delete(words))
+        return is_number(it, words->count - 1);
+    if (strcmp(name, "GETDEL") == 0)
+        return it->reply.kind != REPLY_NIL;
+    if (strcmp(name, "FLUSHALL") == 0 || strcmp(name, "FLUSHDB") == 0)
+        return it->reply.kind == REPLY_OK &&
+               (name[5] == 'A' || it->key->database == it->seen->link->database);
+    return strstr(name, "EXPIRE") && is_number(it, 1); /* it was over at once */
+}
+
+bool tell_is_proved(const struct telling *it, enum did did)
+{
+    if (!it->seen->reply || it->reply.kind == REPLY_ERROR)
+        return false;
+    if (did == DID_DELETED)
+        return says_deleted(it);
+    if (did == DID_CREATED || did == DID_OVERWRITTEN)
+        return is_its_value(it) && ends_as_said(it);
+    return sets_end(it);
+}
+
+bool tell_only_deletes(const struct telling *it)
+{
+    return can(it) == CAN_DELETE && it->seen->reply && it->reply.kind != REPLY_ERROR &&
+           !tell_is_refusal(it);
 }

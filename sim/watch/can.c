@@ -2,8 +2,6 @@
 #include "watch/can.h"
 #include "watch/kinds.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,23 +28,10 @@ static const struct command_row *row_of(const char *name, size_t length)
     return NULL;
 }
 
-/* The number in that word, in microseconds. What is none is as long as can be. */
-static int64_t time_at(const struct request_words *words, int at, int64_t unit_us)
-{
-    char digits[24] = "", *end = digits;
-    if (at >= words->count || words->lengths[at] >= sizeof digits)
-        return INT64_MAX;
-    memcpy(digits, words->at[at], words->lengths[at]);
-    const long long number = strtoll(digits, &end, 10);
-    if (end == digits || *end || number > INT64_MAX / unit_us)
-        return INT64_MAX;
-    return number < 0 ? 0 : number * unit_us;
-}
-
 /* A key that is to live that long: perhaps it is gone at once. */
 static unsigned if_short(const struct command_said *said, int at, int64_t unit_us)
 {
-    return time_at(said->words, at, unit_us) <= said->window_us ? CAN_DELETE : 0;
+    return words_time_us(said->words, at, unit_us) <= said->window_us ? CAN_DELETE : 0;
 }
 
 /* What all of a script's calls can do, where each has the name of its command in it; else all. */
@@ -114,6 +99,10 @@ unsigned command_can(const struct command_said *said)
     const bool is_no =
         said->reply && (said->reply->kind == REPLY_ERROR || said->reply->kind == REPLY_NIL ||
                         (said->reply->kind == REPLY_INTEGER && !said->reply->value));
+    if (strcmp(said->name, "EXEC") == 0) /* aborted it has done nothing */
+        return said->reply && (said->reply->kind == REPLY_ERROR || said->reply->kind == REPLY_NIL)
+                   ? 0
+                   : CAN_BITS_ALL;
     if (strcmp(said->name, "GETEX") == 0) /* a time-out of 0 or less is an error */
         return is_no ? 0
                      : CAN_EXPIRE |

@@ -51,13 +51,6 @@ static void ask_others(struct telling *it, int winner)
 
 /* --- what it was --- */
 
-/* It is left as it was seen behind the command. */
-static void leave_key(struct telling *it)
-{
-    keys_leave(&it->watching->keys, it->key, it->seen->behind, it->seen->looked_us,
-               watching_now_us(it->watching));
-}
-
 static void begin_attempt(struct telling *it, int number)
 {
     struct holder *holder = &it->watching->holders[number];
@@ -129,7 +122,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     it->key->token_at = 0;
     if (kind_is_script(seen->name))
         holder_granted_by(watching, seen->words, seen->key, seen->behind->value);
-    leave_key(it);
+    tell_leave_key(it);
     watching->holders[who].ends_us = it->key->ends_us;
 }
 
@@ -249,13 +242,13 @@ static void extended(struct telling *it, enum did did)
     struct watched_run *watching = it->watching;
     const int named = holder_named(watching, it->seen->words, it->seen->key);
     if (named != it->key->owner && extended_when_refused(it, did)) {
-        leave_key(it);
+        tell_leave_key(it);
         return;
     }
     struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
     if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);
-    leave_key(it);
+    tell_leave_key(it);
     tell_effects(it, did, OP_EXTEND);
     const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
     if (author.holder == it->key->owner && is_in_doubt(it, &author))
@@ -313,7 +306,7 @@ static void rewritten(struct telling *it)
     tell_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
     effect->has_new = value_number(behind->value, &effect->new_value);
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
-    leave_key(it);
+    tell_leave_key(it);
     (void)strcpy(holder->token, behind->value);
     holder->ends_us = it->key->ends_us;
     tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
@@ -401,35 +394,44 @@ static void unchanged(struct telling *it)
         refused_acquire(it, token_at);
 }
 
-/* A lock that nobody was seen to take away: its time was over, or somebody did it unseen. */
-static void found_gone(struct telling *it)
+/* What happened to the key was that command's doing. */
+static void tell(struct telling *it, enum did did, bool is_contradicted)
 {
-    it->key->is_lock = false;
-    if (key_is_gone_early(it->key, it->seen->done_us))
-        watching_missed(it->watching,
-                        "'%s' was found gone before its time, and nobody was seen to delete it: a "
-                        "script that does not name it, a command that waits, or somebody past the "
-                        "proxy",
-                        it->key->name);
+    struct watched_run *watching = it->watching;
+    if (did == DID_CREATED && tell_is_grant_like(it) && tell_is_lock(it) &&
+        !(is_contradicted && tell_is_refusal(it))) {
+        granted(it, did, true);
+    } else if (!it->key->is_lock) {
+        if (did == DID_CREATED || did == DID_OVERWRITTEN || did == DID_DELETED)
+            watching->outcome->plain++;
+        else
+            unchanged(it);
+    } else if (did == DID_OVERWRITTEN) {
+        if (is_rewritten_by_owner(it))
+            rewritten(it);
+        else
+            granted(it, did, tell_is_grant_like(it));
+    } else if (did == DID_DELETED) {
+        deleted(it);
+    } else if (did_is_expiry(did)) {
+        extended(it, did);
+    } else {
+        unchanged(it);
+    }
 }
 
-/* Something else has changed the key: as if it had before the first look, which it returns. */
-static const struct key_look *changed_beside(struct telling *it, enum did did)
+/* How the key stood when the command came, as far as what befell it then may be the command's
+ * doing. */
+static const struct key_look *stood(struct telling *it, enum did did)
 {
-    static const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
-    const bool is_refused = tell_is_refusal(it) || it->reply.kind == REPLY_ERROR,
-               is_made = tell_is_grant_like(it) && !kind_is_script(it->seen->name) && !is_refused;
-    if (it->key->is_lock && (is_made || (is_refused && did == DID_DELETED))) {
-        found_gone(it);
-    } else if (it->key->is_lock) {
-        watching_missed(it->watching,
-                        "'%s' was changed while %s was on its way, which cannot do that: a script "
-                        "that does not name it, or somebody past the proxy",
-                        it->key->name, it->seen->name);
-        it->key->is_lock = did_is_expiry(did);
-        leave_key(it);
+    if (tell_has_ended(it, did)) {
+        it->key->is_lock = false;
+        return &no_such_key;
     }
-    return is_made ? &gone : it->seen->behind;
+    if (tell_is_not_its(it, did))
+        return tell_changed_beside(it, did);
+    const char *why = tell_doubt(it, did);
+    return why ? tell_doubted(it, did, why) : it->seen->before;
 }
 
 void deduce(struct watched_run *watching, const struct seen_execution *seen)
@@ -455,15 +457,12 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
         return;
     }
     if (it.key->is_lock && !seen->before->is_there)
-        found_gone(&it);
+        tell_found_gone(&it);
     doubt_rewrite(&it);
     enum did did = tell_did(&it, EFFECT_READ);
-    const struct key_look gone = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
     struct seen_execution after = *seen;
-    const bool has_ended = tell_has_ended(&it, did);
-    if (has_ended || tell_is_not_its(&it, did)) {
-        it.key->is_lock &= !has_ended;
-        after.before = has_ended ? &gone : changed_beside(&it, did);
+    after.before = stood(&it, did);
+    if (after.before != seen->before) {
         it.seen = &after;
         did = tell_did(&it, EFFECT_READ);
     }
@@ -476,25 +475,6 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     if (tell_is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
                         opaque_words(&it.opaque));
-    if (did == DID_CREATED && tell_is_grant_like(&it) && tell_is_lock(&it) &&
-        !(is_contradicted && tell_is_refusal(&it))) {
-        granted(&it, did, true);
-    } else if (!it.key->is_lock) {
-        if (did == DID_CREATED || did == DID_OVERWRITTEN || did == DID_DELETED)
-            watching->outcome->plain++;
-        else
-            unchanged(&it);
-    } else if (did == DID_OVERWRITTEN) {
-        if (is_rewritten_by_owner(&it))
-            rewritten(&it);
-        else
-            granted(&it, did, tell_is_grant_like(&it));
-    } else if (did == DID_DELETED) {
-        deleted(&it);
-    } else if (did_is_expiry(did)) {
-        extended(&it, did);
-    } else {
-        unchanged(&it);
-    }
+    tell(&it, did, is_contradicted);
     story_flush(watching->story, seen->done_us);
 }

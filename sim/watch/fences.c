@@ -84,6 +84,34 @@ static void note_unseen(struct watched_run *watching, const struct watched_key *
                     key->name, found, (long long)key->left_fence);
 }
 
+/* Is the fence that stands there one that the command wrote, by its words or its answer? */
+static bool is_its_fence(const struct seen_execution *seen)
+{
+    const struct request_words *words = seen->words;
+    char number[24], answer[28];
+    const int length = snprintf(number, sizeof number, "%lld", (long long)seen->behind->fence);
+    (void)snprintf(answer, sizeof answer, ":%s\r\n", number);
+    for (int i = 2; i < words->count; i++)
+        if (words->lengths[i] == (size_t)length &&
+            memcmp(words->at[i], number, words->lengths[i]) == 0)
+            return true;
+    return seen->reply && seen->reply_length == strlen(answer) &&
+           memcmp(seen->reply, answer, seen->reply_length) == 0;
+}
+
+/* Would somebody be blamed for a smaller fence that somebody else may have written? As
+ * tell_doubt(). */
+static const char *doubt(struct watched_run *watching, const struct seen_execution *seen)
+{
+    const int64_t fence = seen->behind->fence;
+    if (!seen->before->is_there ||
+        (fence >= watching->keys.rows[seen->key].highest_fence &&
+         !(seen->before->has_fence && seen->before->fence > fence)) ||
+        is_its_fence(seen))
+        return NULL;
+    return seen->is_beside ? DOUBT_BESIDE : watching_not_alone(watching);
+}
+
 void fence_changed(struct watched_run *watching, const struct seen_execution *seen,
                    const struct opaque *opaque)
 {
@@ -95,6 +123,15 @@ void fence_changed(struct watched_run *watching, const struct seen_execution *se
     key->left_fence = behind->fence;
     if (!behind->has_fence || (before->has_fence && before->fence == behind->fence))
         return;
+    const char *why = doubt(watching, seen);
+    if (why) {
+        watching_missed(watching,
+                        "whether %s at %.1f ms wrote the fence %lld into %s, or somebody else did "
+                        "in that instant, nobody can tell: %s",
+                        opaque_words(opaque), (double)seen->done_us / 1000,
+                        (long long)behind->fence, key->name, why);
+        return;
+    }
     const int named = holder_named(watching, seen->words, seen->key);
     const int who = named != NOBODY_KNOWN ? named : holder_unknown(watching);
     watching->outcome->fenced++;

@@ -92,7 +92,7 @@ static void begin_blind(struct watched_link *link, struct proxy_request *request
     watching->blind++;
     link->blind++;
     if (!request->expects_reply)
-        watching->keys.is_ours = false;
+        watching_lose_track(watching);
 }
 
 static void end_blind(struct watched_link *link)
@@ -320,7 +320,7 @@ static void on_closed(void *context, void *owner)
     struct watched_link *link = owner;
     turns_leave(link);
     if (link->blind)
-        watching->keys.is_ours = false; /* it may be executed yet */
+        watching_lose_track(watching); /* it may be executed yet */
     watching->blind -= link->blind;
     if (evident_is_under_way(link))
         evident_abandoned(link);

@@ -11,6 +11,7 @@
 #include "live/process.h"
 #include "proxy/standalone.h"
 #include "redis/resp.h"
+#include "watch/alone.h"
 #include "watch/keys.h"
 #include "watch/reads.h"
 #include "watch/scripts.h"
@@ -138,7 +139,9 @@ struct watched_request {
     bool is_guarded; /* as of its connection, of EXEC */
     int keys[TURN_KEYS_MAX];
     int keys_count;
-    struct key_look *before;            /* each, once its turn has come */
+    struct key_look *before; /* each, once its turn has come */
+    int64_t known;           /* then: the state of knowledge of the keys ... */
+    bool is_beside; /* ... and something was under way that may change keys without naming them */
     int64_t began_us, sent_us, held_us; /* by a rule of the proxy, before it came here */
 };
 
@@ -147,6 +150,9 @@ struct watched_run {
     struct watch_outcome *outcome;
     int64_t began_us;
     struct keys keys;
+    struct alone alone;
+    char *unproved; /* what is told as a holder's own doing, and is it if we were alone till the
+                       end; NULL: nothing */
     struct request_words words;
     struct scripts scripts;
     struct watched_story *story;
@@ -181,6 +187,14 @@ void watching_tick(struct watched_run *watching);
 /* To the server; is_ours: nobody comes to it but through the proxy. */
 enum fail watching_connect(struct watched_run *watching, const struct url *url, bool is_ours,
                            struct failure *failure);
+
+/* Was nobody else connected to the server until now, so that what befell a key is the doing of what
+ * passed the proxy? Asks the server. NULL: so it is. Else why nobody can tell. */
+const char *watching_not_alone(struct watched_run *watching);
+/* Another reason: seen_execution.is_beside. */
+#define DOUBT_BESIDE "a script that does not name it, or a command that waits, was under way, too"
+/* Something passed of which nobody knows when it is executed, and what it changes. */
+void watching_lose_track(struct watched_run *watching);
 
 /* Since the run began. */
 int64_t watching_now_us(const struct watched_run *watching);
@@ -367,6 +381,7 @@ struct seen_execution {
     enum delivery heard;       /* by its client */
     bool is_flush, is_guarded; /* as of the request */
     bool is_unlike; /* it was refused, and nobody looked: the key was gone, or another's */
+    bool is_beside; /* something that may change keys without naming them was under way, too */
     int64_t began_us, sent_us, done_us, looked_us; /* behind the first look nothing is older than
                                                       began_us */
     int64_t held_us; /* by a rule, before that: its client's lease counts from before it */

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* In plain text. Whatever else becomes the same by that is the same program, or one that Redis
- * refuses to run. */
+/* As scripts_plain() writes them. What else becomes the same by that does the same to the key, or
+ * is none that Redis runs: the words of Lua run into each other only where it is an error, and so
+ * do the names of commands. */
 #define COMPARES "localtoken=redis.call('get',keys[1])ifnottokenortoken~=argv[1]thenreturn0end"
 #define IF_IT_IS "ifredis.call('get',keys[1])==argv[1]thenreturn"
 static const struct {
@@ -43,7 +44,9 @@ bool scripts_plain(const char *text, size_t length, char *plain)
 static enum script_kind kind_of(const char *text, size_t length)
 {
     char plain[SCRIPT_TEXT_MAX];
-    for (size_t i = 0; scripts_plain(text, length, plain) && i < sizeof usual / sizeof *usual; i++)
+    if (!scripts_plain(text, length, plain))
+        return SCRIPT_OTHER;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (strcmp(plain, usual[i].plain) == 0)
             return usual[i].kind;
     return SCRIPT_OTHER;

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct request_words;
+
 enum script_kind { SCRIPT_OTHER, SCRIPT_RELEASES, SCRIPT_EXTENDS };
 
 enum { SCRIPTS_MAX = 16, SCRIPT_TEXT_MAX = 512, SCRIPT_DIGEST = 40 };
@@ -36,9 +38,8 @@ struct scripts {
  * once: it is about to load it anyway. */
 enum script_kind scripts_kind(struct scripts *scripts, redisContext *control, const char *text,
                               size_t length);
-/* The same of a command that runs one ("EVAL text ..", "EVALSHA digest .."); OTHER: of any other.
- */
-struct request_words;
+/* The same of a command that runs one ("EVAL text ..", "EVALSHA digest .."). SCRIPT_OTHER: it runs
+ * another one, or none. */
 enum script_kind scripts_of_command(struct scripts *scripts, redisContext *control,
                                     const char *name, const struct request_words *words);
 /* Its text without blanks, in lower case, with one kind of quotes (plain: SCRIPT_TEXT_MAX). False:

@@ -22,6 +22,8 @@ struct condition {
 
 static const struct condition always = {.when = ALWAYS};
 
+static const struct key_look no_such_key = {.expires_us = INT64_MAX, .left_us = INT64_MAX};
+
 /* Of a grant that is told at now_us: how much of its own lease is left then, below 0: nothing, and
  * it was over so long before; never 0. */
 int64_t tell_left_us(int64_t own_end_us, int64_t now_us);
@@ -50,9 +52,32 @@ bool tell_is_too_short(const struct telling *it, enum did did);
 /* What such a command, so answered, never does: SET NX overwrites nothing, PEXPIRE neither, and a
  * release that says 0 deletes nothing. Somebody else did it, between the two looks. */
 bool tell_is_not_its(const struct telling *it, enum did did);
+/* Do its words and its answer prove that the command did it, whoever else was there? It says so,
+ * or what stands there then are its own words. */
+bool tell_is_proved(const struct telling *it, enum did did);
+/* A script of which all calls that change anything delete, and which says yes. */
+bool tell_only_deletes(const struct telling *it);
 /* Is SET NX, SETNX or a script that is known answered otherwise than the key shows, or than it ever
  * is? Then who answers is not who was looked at (a proxy, or a replica, is between). */
 bool tell_is_contradicted(const struct telling *it, enum did did);
+
+/* --- beside.c --- */
+
+/* What somebody else did to a lock, or may have done: nobody is blamed for it, and the history is
+ * not whole. Changed beside, or in doubt: it is as if it had been so before the first look, which
+ * is returned. */
+
+/* A lock that nobody was seen to take away: its time was over, or somebody did it unseen. */
+void tell_found_gone(struct telling *it);
+/* Something else has changed the key while the command was on its way. */
+const struct key_look *tell_changed_beside(struct telling *it, enum did did);
+/* Would somebody be blamed for what somebody else may have done? NULL: no. Else why nobody can
+ * tell. */
+const char *tell_doubt(struct telling *it, enum did did);
+const struct key_look *tell_doubted(struct telling *it, enum did did, const char *why);
+
+/* As it was left, or left by whoever was there. */
+void tell_leave_key(const struct telling *it);
 
 /* --- tell.c --- */
 

@@ -123,6 +123,8 @@ void watched_key_look(struct watched_run *watching, int row, struct key_look *lo
 static void begin(struct watched_run *watching, struct watched_request *turn)
 {
     turn->began_us = watching_now_us(watching);
+    turn->known = watching->keys.knowledge;
+    turn->is_beside = watching->blind > 0;
     turn->before = memory_new(TURN_KEYS_MAX, sizeof *turn->before);
     for (int i = 0; i < turn->keys_count; i++)
         if (watching->blind ||
@@ -182,6 +184,8 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
     const int64_t done_us = watching_now_us(watching);
     (void)words_read(&watching->words, turn->bytes, turn->length);
     const bool is_unchanged = reply && turn->keys_count == 1 && is_idle(turn, reply, length);
+    const bool is_beside =
+        turn->is_beside || watching->blind || watching->keys.knowledge != turn->known;
     if (kind_is_script(turn->name) || strcmp(turn->name, "EXEC") == 0 || turn->is_flush)
         keys_forget(&watching->keys);
     if (strcmp(turn->name, "SWAPDB") == 0)
@@ -204,6 +208,7 @@ static void finish(struct watched_run *watching, struct watched_request *turn, c
                                                   .heard = heard,
                                                   .is_flush = turn->is_flush,
                                                   .is_guarded = turn->is_guarded,
+                                                  .is_beside = is_beside,
                                                   .began_us = turn->began_us,
                                                   .held_us = turn->held_us,
                                                   .sent_us = turn->sent_us,

@@ -32,6 +32,21 @@ int64_t watching_read_us(struct watched_run *watching)
     return watching->read_us;
 }
 
+const char *watching_not_alone(struct watched_run *watching)
+{
+    if (watching->keys.is_ours)
+        return NULL;
+    return alone_not(&watching->alone, watching->keys.control,
+                     (uint64_t)watching->outcome->connections);
+}
+
+void watching_lose_track(struct watched_run *watching)
+{
+    watching->keys.is_ours = false;
+    alone_end(&watching->alone, "something that names no watched key (a script) may be executed at "
+                                "any time: nobody hears its answer");
+}
+
 void watching_missed(struct watched_run *watching, const char *format, ...)
 {
     va_list values;
@@ -197,9 +212,21 @@ enum fail watching_connect(struct watched_run *watching, const struct url *url, 
     if (control_open(&watching->keys.control, url, failure) || read_version(watching, failure) ||
         control_time_us(watching->keys.control, &now_us, failure))
         return failure->code;
+    alone_begin(&watching->alone, watching->keys.control, is_ours);
     watching->keys.is_ours = is_ours;
     watching->keys.database = url->database;
     return FAIL_NONE;
+}
+
+/* What was told as a holder's own doing is that, unless somebody else was there. */
+static void prove_at_end(struct watched_run *watching)
+{
+    const bool is_asked = watching->unproved && !watching->outcome->missed;
+    const char *why = is_asked ? watching_not_alone(watching) : NULL;
+    if (why)
+        watching_missed(watching, "%s: %s", watching->unproved, why);
+    free(watching->unproved);
+    watching->unproved = NULL;
 }
 
 /* Behind the last command nobody looked: a script that names no key, or somebody past the proxy,
@@ -225,6 +252,7 @@ enum fail watching_close(struct watched_run *watching, enum fail fail, struct fa
 {
     if (!fail)
         look_at_end(watching);
+    prove_at_end(watching);
     (void)story_free(watching->story);
     for (int i = 0; i < watching->holders_count; i++)
         holder_settle(watching, &watching->holders[i]);

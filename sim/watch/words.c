@@ -152,3 +152,15 @@ int64_t words_lease_us(const struct request_words *words)
     }
     return INT64_MAX;
 }
+
+int64_t words_time_us(const struct request_words *words, int at, int64_t unit_us)
+{
+    char digits[24] = "", *end = digits;
+    if (at >= words->count || words->lengths[at] >= sizeof digits)
+        return INT64_MAX;
+    memcpy(digits, words->at[at], words->lengths[at]);
+    const long long number = strtoll(digits, &end, 10);
+    if (end == digits || *end || number > INT64_MAX / unit_us)
+        return INT64_MAX;
+    return number < 0 ? 0 : number * unit_us;
+}

@@ -35,5 +35,8 @@ bool words_set_says_old(const struct request_words *words);
 
 /* The lease as the command has it (PX, EX); INT64_MAX: it does not say. */
 int64_t words_lease_us(const struct request_words *words);
+/* The number in that word, in units of so many microseconds; below 0 it is 0. INT64_MAX: it is no
+ * number, or too large. */
+int64_t words_time_us(const struct request_words *words, int at, int64_t unit_us);
 
 #endif
