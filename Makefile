@@ -60,12 +60,12 @@ $(BUILD)/report/assets.o: reports/page.html reports/page.css reports/page.js
 $(BUILD)/worker/helpers.o: $(wildcard sim/worker/python/*.py sim/worker/node/*.js sim/worker/ruby/*.rb)
 
 # The clock shim is preloaded into redis-server: never sanitised, no library of ours.
-$(BUILD)/picklock-clock.so: sim/live/clock_shim.c sim/live/reads_shim.c sim/live/clock.h sim/live/read_log.h
+$(BUILD)/picklock-clock.so: sim/live/clock_shim.c sim/live/reads_shim.c sim/live/clock.h sim/live/read_log.h sim/base/dialled.h
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared $(LDFLAGS) -o $@ $(filter %.c,$^)
 
 # The time of worker processes, preloaded into them: the same.
-$(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/worker/time_rules.h sim/live/clock.h
+$(BUILD)/picklock-time.so: $(wildcard sim/worker/shim/*.[ch]) sim/worker/time_page.h sim/worker/time_rules.h sim/live/clock.h sim/base/dialled.h
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -Isim -fPIC -shared $(LDFLAGS) -DCLOCK_SHIM -o $@ $(filter %.c,$^) -lpthread -ldl
 

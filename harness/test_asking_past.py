@@ -1,4 +1,5 @@
-"""In a search by asking: who goes past the proxy is unknown, whatever it does there; nothing of it is kept."""
+"""In a search by asking, and in a run: who goes past the proxy is unknown, whatever it does there, and whatever becomes of the servers; nothing
+of it is kept."""
 
 import os
 import re
@@ -96,11 +97,81 @@ def test_who_releases_past_the_proxy_is_not_blamed(picklock, tmp_path, kept, cli
     assert "confirmed" not in said and not (kept.exists() and list(kept.iterdir())), ran
 
 
-def test_a_run_of_it_is_unknown(picklock, tmp_path):
+def run_of(picklock, tmp_path, scenario, lock):
     path = tmp_path / "lock.py"
-    path.write_text(LOCK % ("False", "True", b"") + ANSWERED + WHOLE + RUN)
-    ran = picklock("run", Path(__file__).parents[1] / "scenarios/duplicated-delete.yaml", "--worker", f"{PYTHON} -B {path}", cwd=tmp_path)
-    assert ran.status == 2 and "somebody went past the proxy: server 1 has had" in " ".join(ran.out.split()), ran
+    path.write_text(lock + RUN)
+    ran = picklock("run", scenario, "--worker", f"{PYTHON} -B {path}", cwd=tmp_path)
+    return ran, " ".join(ran.out.split())
+
+
+def played(name):
+    return Path(__file__).parents[1] / f"scenarios/{name}.yaml"
+
+
+# Of a server whose place another one has taken it hears when it asks next, and connects anew.
+RECONNECTS = """
+class Worker(Worker):
+    def ask(self, *words):
+        try:
+            said = super().ask(*words)
+        except OSError:
+            said = b""
+        if not said:
+            self.socket = socket.create_connection(self.settings.address())
+        return said or super().ask(*words)
+"""
+RIGHT = LOCK % ("False", "True", b"") + RECONNECTS + '    promises = ["expiry", "token"]\n'
+STRUCK = ("restart-empty", "restart-aof", "restart-old", "restart-old-deleted", "failover-fence", "failover-forgets-scripts", "failover-lags",
+          "failover-loses-lock", "sentinel-fence", "sentinel-promotes")
+
+
+@pytest.mark.parametrize("scenario", ["duplicated-delete", "restart-aof", "failover-forgets-scripts"])
+def test_a_run_that_releases_past_the_proxy_is_unknown(picklock, tmp_path, scenario):
+    """Also at a server that has just taken the place of another one: what is seen would be the lock's fault."""
+    ran, said = run_of(picklock, tmp_path, played(scenario), RIGHT + ANSWERED + WHOLE)
+    assert ran.status == 2 and "somebody went past the proxy: server 1 has had 1 connection of which nobody here knows" in said, ran
+
+
+@pytest.mark.parametrize("scenario", STRUCK)
+def test_connections_of_ours_to_servers_that_are_struck_are_known(picklock, tmp_path, scenario):
+    ran, said = run_of(picklock, tmp_path, played(scenario), RIGHT)
+    assert ran.status == 0 and "0 unknown" in said and "past the proxy" not in said, ran
+
+
+# Granted, one of them asks for the key at another port, and goes on as it was.
+READS = """
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        self.first = self.port()
+
+    def replica(self):
+        return int(self.ask("INFO", "replication").split(b"slave0:")[1].split(b"port=")[1].split(b",")[0])
+
+    def acquire(self, wait_ms):
+        is_granted = super().acquire(wait_ms)
+        if is_granted and self.settings.name == "%s":
+            past(%s, b"GET lock\\r\\n")
+        return is_granted
+"""
+ANOTHER = "a server whose place another one has taken"
+WHERE = [
+    ("restart-empty", "A", "self.first", ANOTHER), ("restart-aof", "A", "self.first", ANOTHER), ("sentinel-fence", "A", "self.first", ANOTHER),
+    ("failover-fence", "A", "self.first", ANOTHER), ("failover-fence", "B", "self.first", ANOTHER), ("restart-empty", "B", "self.port()", "server 1"),
+    ("restart-aof", "B", "self.port()", "server 1"), ("failover-fence", "B", "self.port()", "server 1"),
+    ("failover-fence", "A", "self.replica()", "server 1"), ("sentinel-fence", "B", "self.port()", "server 1"),
+    ("sentinel-fence", "A", "self.replica()", "server 1"), (None, "A", "self.replica()", "the replica of server 1"),
+]
+
+
+@pytest.mark.parametrize("scenario, who, port, words", WHERE)
+def test_a_run_that_reads_past_the_proxy_is_unknown(picklock, tmp_path, scenario, who, port, words):
+    """Whatever becomes of the server that it asks: it serves on, is a primary by then, in reserve, or killed."""
+    story = tmp_path / "quiet.yaml"
+    story.write_text("name: quiet\nsource: none\nlease: 300ms\nclients: [A, B]\nreplica: yes\nsteps:\n  - A acquires\n  - A releases\n"
+                     "expect:\n  set-nx-px-cad: { lease-exclusion: holds }\n")
+    ran, said = run_of(picklock, tmp_path, played(scenario) if scenario else story, RIGHT + CHILD + READS % (who, port))
+    assert ran.status == 2 and f"somebody went past the proxy: {words} has had 1 connection of which nobody here knows" in said, ran
 
 
 def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):

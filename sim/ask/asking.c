@@ -74,9 +74,7 @@ enum fail asking_start_session(struct asking *asking, struct session **session, 
 enum fail asking_check_session(struct asking *asking, struct session *session,
                                struct failure *failure)
 {
-    const bool is_asked = session == asking->session;
-    const enum fail fail = session_check_past(
-        session, is_asked ? server_asker_connections(&asking->server) : 0, failure);
+    const enum fail fail = session_check_past(session, failure);
     if (fail && session_is_past(session) && !asking->past.code)
         asking->past = *failure;
     return fail;

@@ -5,6 +5,7 @@
 #include "ask/key_form.h"
 #include "base/memory.h"
 #include "live/control.h"
+#include "live/servers.h"
 #include "worker/look.h"
 #include "worker/wire_words.h"
 
@@ -23,13 +24,16 @@ void server_asker_init(struct server_asker *asker, struct phrasebook *book, cons
     (void)snprintf(asker->key, sizeof asker->key, "%s", key);
 }
 
-enum fail server_asker_open(struct server_asker *asker, const struct session *session,
-                            const char *host, int port, struct failure *failure)
+enum fail server_asker_open(struct server_asker *asker, struct session *session, const char *host,
+                            int port, struct failure *failure)
 {
     asker->session = session;
     asker->control = session_control(session, 0);
-    if (server_wire_open(&asker->wire, host, port, failure))
-        return failure->code;
+    asker->watch.servers = session_servers(session);
+    const enum fail fail = server_wire_open(&asker->wire, host, port, failure);
+    servers_note_context(asker->watch.servers, asker->wire.context);
+    if (fail)
+        return fail;
     if (asker->noted.code)
         return failure_set(failure, asker->noted.code, "%s", asker->noted.text);
     asker->scripts_first = asker->scripts_count;

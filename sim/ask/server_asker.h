@@ -79,14 +79,9 @@ void server_asker_init(struct server_asker *asker, struct phrasebook *book, cons
 /* A command that was executed while the workers began: scripts stay known. */
 void server_asker_note(struct server_asker *asker, const char *bytes, size_t length);
 /* The session's first server is asked, at that address. */
-enum fail server_asker_open(struct server_asker *asker, const struct session *session,
-                            const char *host, int port, struct failure *failure);
+enum fail server_asker_open(struct server_asker *asker, struct session *session, const char *host,
+                            int port, struct failure *failure);
 void server_asker_close(struct server_asker *asker);
-/* That it has opened to that server so far. */
-static inline uint64_t server_asker_connections(const struct server_asker *asker)
-{
-    return (asker->wire.context != NULL) + asker->watch.opened;
-}
 /* The name of the lock's key, from the keys that an attempt has left there: else it is learned from
  * what is asked. */
 enum fail server_asker_learn_key(struct server_asker *asker, struct failure *failure);

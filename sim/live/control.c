@@ -4,6 +4,7 @@
 #include "base/monotonic.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -130,6 +131,17 @@ void control_shut(redisContext *control)
 {
     if (control)
         redisFree(control);
+}
+
+int control_own_port(const redisContext *control)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t size = sizeof own;
+    if (!control || getsockname(control->fd, (struct sockaddr *)&own, &size) != 0)
+        return 0;
+    if (own.ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)&own)->sin6_port);
+    return own.ss_family == AF_INET ? ntohs(((const struct sockaddr_in *)&own)->sin_port) : 0;
 }
 
 static const char *error_meaning(const char *error)

@@ -20,6 +20,8 @@ enum {
  * server or the system said. */
 enum fail control_open(redisContext **control, const struct url *url, struct failure *failure);
 void control_shut(redisContext *control); /* takes; NULL is fine */
+/* The port of our end (borrowed, any of hiredis); 0: it has none, or control is NULL. */
+int control_own_port(const redisContext *control);
 
 /* What the answer to a login (borrowed) means, in words without a secret of it. */
 void control_login_refused(const char *error, char *text, size_t size);

@@ -89,6 +89,7 @@ static enum fail how_it_ended(struct process *process, int status, struct failur
 
 static void forget(struct process *process)
 {
+    process->strangers = process_strangers(process);
     control_shut(process->control);
     clock_page_shut(process->clock);
     read_log_shut(process->reads);
@@ -279,6 +280,54 @@ enum fail process_begin(struct process *process, const struct process_options *o
     return begin_at(process, options, port, failure);
 }
 
+/* --- who connects --- */
+
+enum fail process_dial(struct process *process, redisContext **control, struct failure *failure)
+{
+    const struct url url = process_url(process);
+    const enum fail fail = control_open(control, &url, failure);
+    process_note_dial(process, control_own_port(*control));
+    return fail;
+}
+
+void process_note_dial(struct process *process, int from)
+{
+    if (process->reads && from)
+        (void)atomic_fetch_sub(read_log_strangers(process->reads, from), 1);
+}
+
+/* It has accepted that one, which we have told of: unless the library that counts is not in it. */
+static bool knows_our_control(const struct process *process)
+{
+    const int port = control_own_port(process->control);
+    return process->reads && port && atomic_load(read_log_strangers(process->reads, port)) >= 0;
+}
+
+static int64_t count_more(union port_counts *ports)
+{
+    int64_t count = 0;
+    for (int i = 0; i < READ_LOG_AT_ONCE; i++) {
+        const int more = atomic_load(&ports->each[i]);
+        count += more > 0 ? more : 0;
+    }
+    return count;
+}
+
+/* Before it is ready nobody is told where it is; who has found it makes it unfit. */
+int64_t process_strangers(const struct process *process)
+{
+    int64_t count = 0;
+    if (!process->pid || !process->control)
+        return process->strangers;
+    if (!process->tells_peers)
+        return -1;
+    union port_counts *const ports = process->reads->strangers;
+    for (int i = 0; i < READ_LOG_PORTS / READ_LOG_AT_ONCE; i++)
+        if (atomic_load_explicit(&ports[i].all, memory_order_relaxed))
+            count += count_more(&ports[i]);
+    return count;
+}
+
 enum fail process_finish(struct process *process, struct failure *failure)
 {
     if (process->control)
@@ -286,20 +335,13 @@ enum fail process_finish(struct process *process, struct failure *failure)
     if (process_await_ready(process, failure) ||
         (process->clock && process_prove_steered(process, failure)))
         return FAIL_UNAVAILABLE;
-    process->accepted = process->reads ? atomic_load(&process->reads->accepted) : 0;
+    process->tells_peers = knows_our_control(process);
+    if (process_strangers(process) > 0) {
+        control_shut(process->control);
+        process->control = NULL;
+        return failure_set(failure, FAIL_UNAVAILABLE, "port %d: " PROCESS_NOT_ALONE, process->port);
+    }
     return process_note_settings(process, failure);
-}
-
-enum fail process_count_connections(struct process *process, uint64_t *count,
-                                    struct failure *failure)
-{
-    /* Ours is among them, unless the library that counts is not in it. */
-    if (!process->reads || !process->accepted)
-        return failure_set(failure, FAIL_UNAVAILABLE, "it does not tell who connects");
-    if (control_do(process->control, failure, "PING"))
-        return FAIL_UNAVAILABLE;
-    *count = atomic_load(&process->reads->accepted) - process->accepted;
-    return FAIL_NONE;
 }
 
 enum fail process_start(struct process *process, const struct process_options *options,
@@ -312,8 +354,9 @@ enum fail process_start(struct process *process, const struct process_options *o
         again.port = i == 0 ? options->port : 0;
         if (!process_begin(process, &again, why) && !process_finish(process, why))
             return FAIL_NONE;
-        bool was_taken =
-            log_end(process, text, sizeof text) || strstr(why->text, PROCESS_PORT_TAKEN);
+        bool was_taken = log_end(process, text, sizeof text) ||
+                         strstr(why->text, PROCESS_PORT_TAKEN) ||
+                         strstr(why->text, PROCESS_NOT_ALONE);
         process_kill(process);
         if (!was_taken)
             return failure_wrap(why, "%s", options->program ? options->program : "redis-server");

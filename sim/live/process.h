@@ -41,7 +41,8 @@ struct process {
     struct clock_page *clock;
     bool is_stopped;        /* by process_stop() */
     struct read_log *reads; /* in which order it reads; NULL: no shim, or no room for it */
-    uint64_t accepted;      /* connections, by when it was ready */
+    bool tells_peers;       /* its log does tell who connects: process_strangers() */
+    int64_t strangers;      /* by its end */
     char *settings;         /* as it was when it was ready: process_reset() */
     int64_t calls; /* by then, and when that was compared last, of commands that change them */
 };
@@ -72,10 +73,13 @@ enum fail process_reset(struct process *process, bool keeps_replica, struct fail
 /* Is a replica in that state, which has it from its primary? Asks only. */
 enum fail process_prove_blank_replica(struct process *process, struct failure *failure);
 
-/* Connections that it has accepted since it was ready, of whomever: asks it, so that all that were
- * made by now are counted. FAIL_UNAVAILABLE: it does not tell. */
-enum fail process_count_connections(struct process *process, uint64_t *count,
-                                    struct failure *failure);
+/* A connection of our own to it, as control_open(). */
+enum fail process_dial(struct process *process, redisContext **control, struct failure *failure);
+/* We have begun a connection to it from that port of ours (0: none). Whoever does, says so. */
+void process_note_dial(struct process *process, int from);
+/* Connections that it has accepted from ports from which we began none, so far, or by its end: all
+ * that have said anything to it are among them. -1: it does not tell. */
+int64_t process_strangers(const struct process *process);
 
 /* SIGSTOP, and SIGCONT (nothing when it is not stopped): waits until the system says that it stands
  * still, or goes on. While it stands still it must not be asked anything. FAIL_UNAVAILABLE: it has
@@ -96,6 +100,7 @@ struct url process_url(const struct process *process);
 /* --- between the files of a process --- */
 
 #define PROCESS_PORT_TAKEN "Address already in use"
+#define PROCESS_NOT_ALONE  "somebody else has connected to it before it was ready"
 
 void process_log_path(const struct process *process, char *path, size_t size);
 

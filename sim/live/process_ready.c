@@ -52,8 +52,7 @@ static enum fail check_version(struct process *process, const char *info, struct
 /* One try: is it there, and is it ours? FAIL_UNKNOWN: not yet, and why not. */
 static enum fail is_ready(struct process *process, bool *is_garbage, struct failure *failure)
 {
-    const struct url url = process_url(process);
-    if (control_open(&process->control, &url, failure))
+    if (process_dial(process, &process->control, failure))
         return FAIL_UNKNOWN;
     /* Somebody else may sit on the port and say nothing: then ours has died meanwhile. */
     (void)redisSetTimeout(process->control, (struct timeval){.tv_usec = PROBE_US});

@@ -1,15 +1,18 @@
-/* reads_shim.c - preloaded into redis-server beside the clock: it tells in which order it reads.
+/* reads_shim.c - preloaded into redis-server beside the clock: it tells in which order it reads,
+ * and from which ports it is connected to.
  *
  * See read_log.h. No allocation; the kernel is asked directly, but for the time, which
  * clock_shim.c tells. Without the environment variable it changes nothing. Sources: accept(2),
- * read(2), close(2); redis 7.0, anet.c and connection.c. */
+ * connect(2), read(2), close(2); redis 7.0, anet.c and connection.c. */
 #define CLOCK_SHIM
+#include "base/dialled.h"
 #include "live/read_log.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -55,40 +58,68 @@ static void put(struct read_row row)
     atomic_store(&reads->written, number + 1);
 }
 
-static uint16_t port_of(const struct sockaddr_storage *peer)
+static uint16_t port_of(const struct sockaddr *address)
 {
-    if (peer->ss_family == AF_INET)
-        return ntohs(((const struct sockaddr_in *)peer)->sin_port);
-    if (peer->ss_family == AF_INET6)
-        return ntohs(((const struct sockaddr_in6 *)peer)->sin6_port);
+    if (address->sa_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port);
+    if (address->sa_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)(const void *)address)->sin6_port);
     return 0;
 }
 
-static void note(int descriptor)
+/* Of every connection, also of one whose other end is gone by now. */
+static void note(int descriptor, uint16_t port)
 {
-    struct sockaddr_storage peer = {0};
-    socklen_t size = sizeof peer;
-    if (!reads || descriptor < 0 || descriptor >= DESCRIPTORS_MAX ||
-        getpeername(descriptor, (struct sockaddr *)&peer, &size) != 0)
+    if (!reads || descriptor < 0)
+        return;
+    (void)atomic_fetch_add(read_log_strangers(reads, port), 1);
+    if (descriptor >= DESCRIPTORS_MAX)
         return;
     accepted[descriptor].connection = ++connections;
-    accepted[descriptor].port = port_of(&peer);
-    put((struct read_row){
-        .connection = connections, .port = accepted[descriptor].port, .is_accept = 1});
+    accepted[descriptor].port = port;
+    put((struct read_row){.connection = connections, .port = port, .is_accept = 1});
 }
 
 int accept4(int listener, __SOCKADDR_ARG peer, socklen_t *restrict size, int flags)
 {
-    const int descriptor = (int)syscall(SYS_accept4, listener, peer.__sockaddr__, size, flags);
-    if (reads && descriptor >= 0)
-        (void)atomic_fetch_add(&reads->accepted, 1);
-    note(descriptor);
+    struct sockaddr_storage from = {0};
+    socklen_t length = sizeof from;
+    const int descriptor = (int)syscall(SYS_accept4, listener, &from, &length, flags);
+    if (descriptor >= 0 && peer.__sockaddr__) {
+        memcpy(peer.__sockaddr__, &from, length < *size ? length : *size);
+        *size = length;
+    }
+    note(descriptor, port_of((const struct sockaddr *)&from));
     return descriptor;
 }
 
 int accept(int listener, __SOCKADDR_ARG peer, socklen_t *restrict size)
 {
     return accept4(listener, peer, size, 0);
+}
+
+/* Bound before it dials, as it would be by dialling, and told of. */
+static void tell_dial(int descriptor, const struct sockaddr *to)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof own;
+    if (to->sa_family != AF_INET || dialled_already(descriptor))
+        return;
+    (void)bind(descriptor, (const struct sockaddr *)&own, sizeof own);
+    if (getsockname(descriptor, (struct sockaddr *)&own, &size) != 0)
+        return;
+    const uint32_t number = atomic_load(&reads->dialled);
+    if (number < READ_LOG_DIALS)
+        reads->dials[number] = (struct read_dial){.to = port_of(to), .from = ntohs(own.sin_port)};
+    atomic_store(&reads->dialled, number + 1);
+}
+
+int connect(int descriptor, __CONST_SOCKADDR_ARG peer, socklen_t size)
+{
+    if (reads && atomic_load(&reads->tells_dials))
+        tell_dial(descriptor, peer.__sockaddr__);
+    return (int)syscall(SYS_connect, descriptor, peer.__sockaddr__, size);
 }
 
 ssize_t read(int descriptor, void *bytes, size_t size)

@@ -33,6 +33,13 @@ static void feed_closed(void *context, void *link_owner)
         server->feed_link = NULL;
 }
 
+/* The primary by then, or the one before it. */
+static void feed_dials(void *context, int port, int from)
+{
+    const struct server *server = context;
+    servers_note_dial(server->servers, port, from);
+}
+
 static struct proxy_address address_of(const struct process *process)
 {
     return (struct proxy_address){.host = "127.0.0.1", .port = process->port};
@@ -43,7 +50,7 @@ static enum fail feed_open(struct servers *servers, struct server *server, struc
     const struct proxy_address any = {.host = "127.0.0.1"};
     const struct proxy_address upstream = address_of(&server->process);
     const struct proxy_hooks hooks = {
-        .opened = feed_opened, .closed = feed_closed, .context = server};
+        .opened = feed_opened, .dials = feed_dials, .closed = feed_closed, .context = server};
     if (server->feed) {
         proxy_set_upstream(server->feed, &upstream);
         return FAIL_NONE;

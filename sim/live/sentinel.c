@@ -58,24 +58,30 @@ static enum fail open_clock(struct process *sentinel, const char *path, struct f
 }
 
 static enum fail start(struct servers *servers, struct process *sentinel, int primary_port,
-                       struct failure *failure)
+                       struct read_log **dials, struct failure *failure)
 {
     const bool has_page = servers->steering != REAL_TIME;
     const char *program = servers->program ? servers->program : "redis-server";
     char conf[PROCESS_PATH_MAX + 8], log[PROCESS_PATH_MAX + 8], page[PROCESS_PATH_MAX + 8];
+    char reads[PROCESS_PATH_MAX + 8];
     int error = 0;
     if (spares_folder(servers, sentinel->folder, failure))
         return FAIL_UNAVAILABLE;
     (void)snprintf(conf, sizeof conf, "%s/conf", sentinel->folder);
     (void)snprintf(page, sizeof page, "%s/clock", sentinel->folder);
+    (void)snprintf(reads, sizeof reads, "%s/reads", sentinel->folder);
     process_log_path(sentinel, log, sizeof log);
     sentinel->port = process_free_port();
     if (write_settings(sentinel, primary_port, conf, failure) ||
         (has_page && open_clock(sentinel, page, failure)))
         return FAIL_UNAVAILABLE;
+    if (has_page && !read_log_open(dials, reads, NULL))
+        atomic_store(&(*dials)->tells_dials, 1);
     const char *const arguments[] = {program, conf, "--sentinel", NULL};
-    const struct spawn_options child = {
-        .log = log, .shim = has_page ? servers->shim : NULL, .page = page};
+    const struct spawn_options child = {.log = log,
+                                        .shim = has_page ? servers->shim : NULL,
+                                        .page = page,
+                                        .reads = *dials ? reads : NULL};
     const int pid = spawn(&child, (char *const *)(uintptr_t)arguments, &error);
     if (pid < 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "it cannot be run: %s", strerror(error));
@@ -89,6 +95,8 @@ struct vigil {
     struct servers *servers;
     struct process *sentinel;
     const struct process *replica;
+    struct read_log *dials; /* its connections; NULL: it does not tell of them */
+    uint32_t noted;         /* so many of them the servers were told of */
 };
 
 typedef enum fail look_at_sentinel(const struct vigil *vigil, bool *is_so, struct failure *failure);
@@ -180,6 +188,30 @@ static enum fail names_replica(const struct vigil *vigil, bool *is_so, struct fa
     return FAIL_NONE;
 }
 
+/* --- whose connections are its own --- */
+
+/* All that the servers have accepted of it: it stands still, or they do. */
+static void note_dials(struct vigil *vigil)
+{
+    struct servers *servers = vigil->servers;
+    const uint32_t told = vigil->dials ? atomic_load(&vigil->dials->dialled) : 0;
+    servers->is_untold |= !vigil->dials || told > READ_LOG_DIALS;
+    for (; vigil->noted < told && vigil->noted < READ_LOG_DIALS; vigil->noted++) {
+        const struct read_dial *dial = &vigil->dials->dials[vigil->noted];
+        servers_note_dial(servers, dial->to, dial->from);
+    }
+}
+
+/* First it stands still: then all of whose connections it has accepted were told of. */
+static enum fail kill_primary(struct vigil *vigil, struct process *primary, struct failure *failure)
+{
+    if (process_stop(primary, failure))
+        return FAIL_UNAVAILABLE;
+    note_dials(vigil);
+    servers_end_process(vigil->servers, primary);
+    return FAIL_NONE;
+}
+
 /* --- the failover --- */
 
 /* A sentinel that was not given the processor for a while does nothing for longer (its "tilt"):
@@ -197,7 +229,7 @@ static enum fail let_retry(redisContext *control, struct failure *failure)
     return control_do(control, failure, "SENTINEL SET " GROUP " failover-timeout %d", RETRY_MS);
 }
 
-static enum fail promote(const struct vigil *vigil, int number, struct failure *failure)
+static enum fail promote(struct vigil *vigil, int number, struct failure *failure)
 {
     struct process *primary = &vigil->servers->rows[number].process;
     bool knows_it_already = false;
@@ -214,8 +246,7 @@ static enum fail promote(const struct vigil *vigil, int number, struct failure *
         fail = servers_before_promotion(vigil->servers, number, failure);
     if (fail)
         return fail;
-    process_kill(primary);
-    if (let_retry(vigil->sentinel->control, failure))
+    if (kill_primary(vigil, primary, failure) || let_retry(vigil->sentinel->control, failure))
         return FAIL_UNAVAILABLE;
     return wait_until(vigil, names_replica, "promoted the replica", failure);
 }
@@ -223,10 +254,9 @@ static enum fail promote(const struct vigil *vigil, int number, struct failure *
 /* With the promotion a sentinel ends all connections of the server, ours among them. */
 static enum fail connect_anew(struct process *process, struct failure *failure)
 {
-    const struct url url = process_url(process);
     control_shut(process->control);
     process->control = NULL;
-    return control_open(&process->control, &url, failure);
+    return process_dial(process, &process->control, failure);
 }
 
 /* A row whose primary was killed, and nobody promoted, is dead: the next run has a new process. */
@@ -234,11 +264,13 @@ enum fail servers_failover_by_sentinel(struct servers *servers, int number, stru
 {
     struct server *server = &servers->rows[number];
     struct process sentinel = {0};
-    const struct vigil vigil = {servers, &sentinel, &server->replica};
-    enum fail fail = start(servers, &sentinel, server->process.port, failure);
+    struct vigil vigil = {.servers = servers, .sentinel = &sentinel, .replica = &server->replica};
+    enum fail fail = start(servers, &sentinel, server->process.port, &vigil.dials, failure);
     if (!fail)
         fail = promote(&vigil, number, failure);
     process_kill(&sentinel);
+    note_dials(&vigil);
+    read_log_shut(vigil.dials);
     server->is_dead = !server->process.pid && fail;
     if (fail)
         return failure_wrap(failure, "the sentinel of server %d", number + 1);

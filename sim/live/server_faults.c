@@ -124,7 +124,7 @@ enum fail servers_restart(struct servers *servers, int number, struct failure *f
     if (servers->steering == STEERED)
         spares_park(servers, &server->process);
     else
-        process_kill(&server->process);
+        servers_end_process(servers, &server->process);
     server->process = next;
     if (prove_empty(server, "came back with", failure))
         return failure_wrap(failure, "server %d", number + 1);

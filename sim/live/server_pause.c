@@ -56,9 +56,8 @@ static enum fail prove_held(redisContext *control, int64_t before, struct failur
 static enum fail hold(struct server *server, struct failure *failure)
 {
     redisContext *control = server->process.control;
-    const struct url own = {.host = "127.0.0.1", .port = server->process.port};
     const int64_t before = waiting(control, failure);
-    if (before < 0 || control_open(&server->held, &own, failure) ||
+    if (before < 0 || process_dial(&server->process, &server->held, failure) ||
         control_do(control, failure, HOLD_FOR_EVER) || send_alone(server->held, failure))
         return FAIL_UNAVAILABLE;
     return prove_held(control, before, failure);

@@ -215,7 +215,7 @@ static enum fail replace(struct servers *servers, int number, bool has_aof, stru
     char from[PROCESS_PATH_MAX], folder[PROCESS_PATH_MAX];
     char snapshot[PROCESS_PATH_MAX + 24], loaded[PROCESS_PATH_MAX + 24];
     (void)snprintf(from, sizeof from, "%s", process->folder);
-    process_kill(process);
+    servers_end_process(servers, process);
     if (spares_folder(servers, folder, failure))
         return FAIL_UNAVAILABLE;
     snapshot_path(servers, number, snapshot, sizeof snapshot);

@@ -91,7 +91,7 @@ static enum fail server_replace(struct servers *servers, struct server *server,
                                 struct failure *failure)
 {
     replica_release(servers, server);
-    process_kill(&server->process);
+    servers_end_process(servers, &server->process);
     servers->spares.wanted = SPARES_WANTED;
     return spares_take(servers, &server->process, failure);
 }
@@ -135,7 +135,7 @@ static enum fail replica_reset(struct servers *servers, struct server *server,
         return FAIL_UNAVAILABLE;
     if (!process_prove_blank_replica(&server->replica, &why))
         return FAIL_NONE;
-    process_kill(&server->replica);
+    servers_end_process(servers, &server->replica);
     replica_release(servers, server);
     if (replica_begin(servers, server, failure) || replica_wait_in_step(servers, server, failure) ||
         process_prove_blank_replica(&server->replica, failure))
@@ -151,6 +151,7 @@ static enum fail servers_start(struct servers *servers, int count, struct failur
     for (; servers->count < count; servers->count++) {
         struct server *server = &servers->rows[servers->count];
         server->number = servers->count;
+        server->servers = servers;
         if (spares_take(servers, &server->process, failure))
             return failure_wrap(failure, "server %d", servers->count + 1);
         if (servers->count == 0)

@@ -23,6 +23,7 @@ struct server {
     int number;             /* from 0 */
     /* The replica's link goes through a proxy of its own, so that it can be cut for real. */
     struct proxy *feed;
+    struct servers *servers; /* borrowed: whose row this is */
     bool is_cut;
     redisContext *held; /* while it holds writes: one of ours that waits there; else NULL */
     char *saved;        /* the keys of its snapshot, a line each; NULL: it has saved none */
@@ -72,6 +73,8 @@ struct servers {
     struct server rows[SERVERS_MAX];
     int count; /* that run now */
     struct spares spares;
+    int64_t strangers; /* connections that processes which have ended had of nobody of ours */
+    bool is_untold;    /* one of them did not tell, or which a sentinel had is not known */
     struct cluster cluster;
     struct pace paces[SERVERS_MAX]; /* of the last look at their clocks */
     char version[VERSION_MAX];
@@ -211,6 +214,19 @@ enum fail servers_seat(struct servers *servers, int server, const struct process
 enum fail servers_before_promotion(struct servers *servers, int server, struct failure *failure);
 /* It takes the row of its primary, whose process is nobody's by then, and is one itself. */
 enum fail servers_seat_replica(struct servers *servers, int server, struct failure *failure);
+
+/* --- strangers.c --- */
+
+/* We have begun a connection to the process at that port, if there is one, from that port of ours.
+ */
+void servers_note_dial(struct servers *servers, int port, int from);
+/* The same of one of hiredis; NULL: nothing. */
+void servers_note_context(struct servers *servers, const redisContext *context);
+/* As process_kill(), of one that clients may have talked to. */
+void servers_end_process(struct servers *servers, struct process *process);
+/* Have all processes, those in reserve and those that have ended, too, had no connections but those
+ * that were told of? FAIL_UNKNOWN: not so; FAIL_UNAVAILABLE: one does not tell. */
+enum fail servers_find_strangers(const struct servers *servers, struct failure *failure);
 
 /* --- replica.c --- */
 

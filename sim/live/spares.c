@@ -81,7 +81,7 @@ enum fail spares_take(struct servers *servers, struct process *process, struct f
         leave(&servers->spares, process);
         if (is_good(process))
             return FAIL_NONE;
-        process_kill(process);
+        servers_end_process(servers, process);
     }
     return start(servers, process, failure);
 }
@@ -102,7 +102,7 @@ void spares_park(struct servers *servers, struct process *process)
     if (process->pid && spares->count < SPARES_MAX && is_left_alone(process))
         spares->rows[spares->count++] = *process;
     else
-        process_kill(process);
+        servers_end_process(servers, process);
     memset(process, 0, sizeof *process);
 }
 

@@ -36,6 +36,12 @@ static void on_late(uv_timer_t *timer)
                    : "the dial hangs");
 }
 
+static int port_of(const struct sockaddr_storage *address)
+{
+    return ntohs(address->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)address)->sin6_port
+                                                : ((const struct sockaddr_in *)address)->sin_port);
+}
+
 static int own_port(struct side *side)
 {
     struct sockaddr_storage own;
@@ -43,8 +49,7 @@ static int own_port(struct side *side)
     if (side->is_unix ||
         uv_tcp_getsockname(&side->socket.tcp, (struct sockaddr *)&own, &length) < 0)
         return 0;
-    return ntohs(own.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&own)->sin6_port
-                                           : ((const struct sockaddr_in *)&own)->sin_port);
+    return port_of(&own);
 }
 
 static void stands(struct proxy_link *link)
@@ -128,9 +133,9 @@ static void on_dialled(uv_connect_t *dial, int status)
 
 void link_dial(struct proxy_link *link)
 {
+    const struct proxy_hooks *hooks = &link->proxy->hooks;
     const struct address *upstream = &link->proxy->upstream;
     link->dial.data = link;
-    link->proxy->dials += link->proxy->upstream_is_known;
     int error = uv_timer_start(&link->timer, on_late, DIAL_MS, 0);
     assert(!error);
     if (!link->proxy->upstream_is_known) {
@@ -142,5 +147,7 @@ void link_dial(struct proxy_link *link)
                                (const struct sockaddr *)&upstream->storage, on_dialled);
         if (error)
             dial_failed(link, error);
+        else if (hooks->dials)
+            hooks->dials(hooks->context, port_of(&upstream->storage), own_port(&link->server));
     }
 }

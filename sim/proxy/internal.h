@@ -161,7 +161,6 @@ struct proxy {
     struct send_thread *send_thread; /* sends what goes to the server; NULL: the loop does */
     struct proxy_link *links;
     uint64_t links_opened;
-    uint64_t dials;                                  /* to the upstream */
     uint64_t links_ended, bytes_read, bytes_written; /* from and to clients */
     uint64_t reads, requests, replies;
     int64_t links_count, links_max;

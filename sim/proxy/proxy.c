@@ -162,7 +162,6 @@ uint64_t proxy_reads(const struct proxy *proxy)
 struct proxy_traffic proxy_traffic(const struct proxy *proxy)
 {
     return (struct proxy_traffic){.links = proxy->links_opened,
-                                  .dials = proxy->dials,
                                   .ended = proxy->links_ended,
                                   .read = proxy->bytes_read,
                                   .written = proxy->bytes_written,

@@ -78,6 +78,9 @@ struct proxy_hooks {
     /* A client connected; peer_port tells who (0 on a unix socket). The owner may set *link_owner.
      */
     void (*opened)(void *context, struct proxy_link *link, int peer_port, void **link_owner);
+    /* A connection to the upstream was begun, whatever becomes of it: to that port, and from that
+     * one of ours. Not called on a unix socket. */
+    void (*dials)(void *context, int port, int own_port);
     /* The upstream connection stands, and nothing has been written to it; own_port is that of our
      * end (0 on a unix socket). */
     void (*dialled)(void *context, void *link_owner, int own_port);
@@ -141,7 +144,6 @@ int64_t proxy_links_count(const struct proxy *proxy);
  */
 struct proxy_traffic {
     uint64_t links;   /* accepted */
-    uint64_t dials;   /* connections to the upstream that were begun */
     uint64_t ended;   /* goes up when a client is told of an end, of one direction or of both */
     uint64_t read;    /* bytes from clients */
     uint64_t written; /* bytes to clients that the kernel took */

@@ -2,6 +2,7 @@
 #include "worker/key_watch.h"
 
 #include "live/control.h"
+#include "live/servers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@ static enum fail open_events(struct key_watch *watch, redisContext *control,
     const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
     if (watch->events)
         return FAIL_NONE;
-    watch->opened++;
     watch->events = redisConnectWithTimeout(control->tcp.host, control->tcp.port, limit);
+    if (watch->servers)
+        servers_note_context(watch->servers, watch->events);
     if (!watch->events || watch->events->err || redisSetTimeout(watch->events, limit) != REDIS_OK)
         return no_events(watch, failure);
     redisReply *reply = redisCommand(watch->events, "PSUBSCRIBE __keyspace@*__:*");
@@ -189,5 +191,5 @@ void key_watch_forget(struct key_watch *watch)
 {
     if (watch->events)
         redisFree(watch->events);
-    *watch = (struct key_watch){.opened = watch->opened};
+    *watch = (struct key_watch){.servers = watch->servers};
 }

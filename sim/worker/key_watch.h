@@ -14,12 +14,14 @@
  * else wrote is told by the server alone. */
 #define KEY_WATCH_REAL_TIME INT64_MIN
 
+struct servers;
+
 struct key_watch {
-    redisContext *events; /* NULL: not opened yet */
-    bool has_expired;     /* the key, since key_watch_before() */
-    uint64_t opened;      /* connections of ours for that, so far */
-    bool is_past;         /* somebody changed the key past the proxy: key_watch_before() */
-    bool is_known;        /* how the key was left: */
+    struct servers *servers; /* borrowed: are told of its connections; NULL: nobody is */
+    redisContext *events;    /* NULL: not opened yet */
+    bool has_expired;        /* the key, since key_watch_before() */
+    bool is_past;            /* somebody changed the key past the proxy: key_watch_before() */
+    bool is_known;           /* how the key was left: */
     char name[LOOK_KEY_MAX];
     struct key_state last;
     int64_t last_us; /* world time */

@@ -116,6 +116,12 @@ static void hook_opened(void *context, struct proxy_link *link, int peer_port, v
     *link_owner = wire;
 }
 
+static void hook_dials(void *context, int port, int own_port)
+{
+    const struct listener *listener = context;
+    servers_note_dial(&listener->session->servers, port, own_port);
+}
+
 static void left_for_server(struct session *session, struct wire *wire,
                             const struct proxy_request *request)
 {
@@ -263,6 +269,7 @@ enum fail listener_open(struct session *session, int client, int server, struct 
     const struct proxy_address upstream = servers_address(&session->servers, server);
     const struct proxy_hooks hooks = {
         .opened = hook_opened,
+        .dials = hook_dials,
         .request = hook_request,
         .reply = hook_reply,
         .closed = hook_closed,

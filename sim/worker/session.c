@@ -350,6 +350,21 @@ redisContext *session_control(const struct session *session, int server)
     return servers_control(&session->servers, server);
 }
 
+/* What is said past the proxy nobody here sees; so what a worker did there, or was told, is not
+ * known. */
+enum fail session_check_past(struct session *session, struct failure *failure)
+{
+    struct failure found;
+    const enum fail fail = servers_find_strangers(&session->servers, &found);
+    session->is_past |= fail == FAIL_UNKNOWN;
+    return fail ? failure_set(failure, FAIL_UNKNOWN, "%s", found.text) : FAIL_NONE;
+}
+
+bool session_is_past(const struct session *session)
+{
+    return session->is_past;
+}
+
 const char *session_server_version(const struct session *session)
 {
     return session->servers.version;

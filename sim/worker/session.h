@@ -232,18 +232,12 @@ void session_set_dead(struct session *session, int server, bool is_dead);
 enum fail session_refuse_all(struct session *session, int server, struct failure *failure);
 enum fail session_accept(struct session *session, int server, struct failure *failure);
 redisContext *session_control(const struct session *session, int server);
-/* Has each server had no connections but ours so far: those that came through the proxy, and so
- * many (first) that the caller has opened to the first one? Not of servers that faults have struck.
- * FAIL_UNKNOWN: somebody went past the proxy. (past.c) */
-enum fail session_check_past(struct session *session, uint64_t first, struct failure *failure);
-/* Has that shown, that more were there than ours? */
+/* Have all servers, replicas and those before them, too, had no connections but ours so far: those
+ * that came through the proxy, and those that servers_note_dial() was told of? FAIL_UNKNOWN:
+ * somebody went past the proxy, or that is not known. */
+enum fail session_check_past(struct session *session, struct failure *failure);
+/* Has that shown, that somebody did? */
 bool session_is_past(const struct session *session);
-/* So many connections were opened to it beside the proxy by who uses the session. */
-void session_note_beside(struct session *session, int server, uint64_t count);
-/* The same where faults strike servers: at the beginning of each world, and behind its end. Not of
- * a server whose process was replaced by then, nor of those with replicas, which connect, too. */
-void session_begin_counting(struct session *session);
-enum fail session_check_counted(struct session *session, struct failure *failure);
 const char *session_server_version(const struct session *session);
 
 #endif

@@ -77,12 +77,6 @@ struct name_count {
     int client, server, count;
 };
 
-/* Where the connections of a server are counted from, while it is that process. */
-struct counted_from {
-    int pid;      /* 0: nowhere yet */
-    int64_t more; /* of its connections than are ours */
-};
-
 struct session {
     uv_loop_t loop;
     uv_timer_t tick;
@@ -108,8 +102,6 @@ struct session {
     bool has_selected;
     bool wants_who; /* one of them has said who it is: so each has to, on each connection */
     unsigned promises;
-    uint64_t beside[SERVERS_MAX]; /* connections that it has opened itself: session_open_beside() */
-    struct counted_from counted_from[SERVERS_MAX];
     bool is_past;  /* a server had a connection that is none of ours */
     unsigned dead; /* bit a server: its process has ended, and nobody has taken its place yet */
     char library[PROTOCOL_TEXT_MAX];

@@ -109,10 +109,10 @@ enum fail session_open_beside(struct session *session, int server, struct server
     const struct proxy_address address = servers_address(&session->servers, server);
     if (wire->context)
         return FAIL_NONE;
-    session->beside[server]++;
-    if (server_wire_open(wire, address.host, address.port, failure) ||
-        (session_database(session) &&
-         control_do(wire->context, failure, "SELECT %d", session_database(session))))
+    const enum fail fail = server_wire_open(wire, address.host, address.port, failure);
+    servers_note_context(&session->servers, wire->context);
+    if (fail || (session_database(session) &&
+                 control_do(wire->context, failure, "SELECT %d", session_database(session))))
         return failure->code;
     return server_wire_speak(wire, session_protocol(session), failure);
 }

@@ -42,12 +42,7 @@ bool world_worker_is_past(const struct world *world)
 
 enum fail world_worker_check_past(const struct world *world, struct failure *failure)
 {
-    struct workers *workers = workers_of_clients(core_clients(world));
-    for (int i = 0; i < SERVERS_MAX; i++) {
-        session_note_beside(workers->session, i, workers->watches[i].opened);
-        workers->watches[i].opened = 0;
-    }
-    return session_check_counted(workers->session, failure);
+    return session_check_past(world_worker_session(world), failure);
 }
 
 static enum fail look_behind(struct workers *workers, const struct wire_message *wire,
@@ -181,12 +176,16 @@ enum fail workers_serve(struct workers *workers, struct served *served, struct f
 enum fail workers_execute_access(struct workers *workers, const struct message *message,
                                  struct server_answer *answer, struct failure *failure)
 {
-    const struct proxy_address address =
-        servers_address(session_servers(workers->session), message->server);
-    if (!workers->section.context)
-        session_note_beside(workers->session, message->server, 1);
-    if (guarded_ask(&workers->section, address.host, address.port, "guarded:", &message->command,
-                    &answer->reply, failure))
+    struct servers *servers = session_servers(workers->session);
+    const struct proxy_address address = servers_address(servers, message->server);
+    const bool is_first = !workers->section.context;
+    const enum fail fail =
+        is_first ? server_wire_open(&workers->section, address.host, address.port, failure)
+                 : FAIL_NONE;
+    if (is_first)
+        servers_note_context(servers, workers->section.context);
+    if (fail || guarded_ask(&workers->section, address.host, address.port,
+                            "guarded:", &message->command, &answer->reply, failure))
         return failure_wrap(failure, "what the lock guards, at server %d", message->server + 1);
     return FAIL_NONE;
 }

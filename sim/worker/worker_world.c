@@ -335,10 +335,8 @@ void workers_release(struct workers *workers)
 {
     if (--workers->holders)
         return;
-    for (int i = 0; i < SERVERS_MAX; i++) {
-        session_note_beside(workers->session, i, workers->watches[i].opened);
+    for (int i = 0; i < SERVERS_MAX; i++)
         key_watch_forget(&workers->watches[i]);
-    }
     server_wire_close(&workers->section);
     if (!workers->is_session_kept)
         session_free(workers->session);
@@ -413,6 +411,8 @@ static struct world *world_of(struct session *session, bool is_kept, const struc
     workers->holders = 2;
     workers->told = key;
     (void)strcpy(workers->key.name, key);
+    for (int i = 0; i < SERVERS_MAX; i++)
+        workers->watches[i].servers = session_servers(session);
     workers->clients = (struct clients_face){.clients.ops = &clients_ops, .workers = workers};
     workers->backend =
         (struct backend_face){.backend.ops = &workers_backend_ops, .workers = workers};
@@ -425,7 +425,6 @@ enum fail world_worker_new(struct world **world, struct worker_program *program,
     struct session *session;
     if (check_count(run, failure) || open_session(&session, program, run, failure))
         return failure->code;
-    session_begin_counting(session);
     *world = world_of(session, false, run);
     return FAIL_NONE;
 }
@@ -466,14 +465,13 @@ enum fail kept_workers_world(struct kept_workers *kept, struct world **world, co
         kept_workers_drop(kept);
         return fail;
     }
-    session_begin_counting(kept->session);
     *world = world_of(kept->session, true, run);
     return FAIL_NONE;
 }
 
 enum fail kept_workers_check_past(struct kept_workers *kept, struct failure *failure)
 {
-    return kept->session ? session_check_counted(kept->session, failure) : FAIL_NONE;
+    return kept->session ? session_check_past(kept->session, failure) : FAIL_NONE;
 }
 
 bool kept_workers_suit(const struct kept_workers *kept, const struct run *run)

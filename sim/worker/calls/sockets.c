@@ -7,7 +7,7 @@
  * something is there; the rest is the kernel's. Sources: connect(2), recv(2), readv(2),
  * SO_RCVTIMEO in socket(7). */
 #include "worker/calls/state.h"
-#include "worker/dialled.h"
+#include "base/dialled.h"
 #include "worker/local_sockets.h"
 
 #include <errno.h>

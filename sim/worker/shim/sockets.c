@@ -8,7 +8,7 @@
  * Sources: recv(2), send(2), connect(2), SO_RCVTIMEO and SO_SNDTIMEO in socket(7). */
 #include "worker/shim/shim.h"
 
-#include "worker/dialled.h"
+#include "base/dialled.h"
 #include "worker/local_sockets.h"
 #include "worker/time_rules.h"
 

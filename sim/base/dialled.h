@@ -3,8 +3,8 @@
  *
  * A program that does not block may call connect() once more to hear the outcome, as Ruby does:
  * that is no other connection. Source: connect(2), poll(2). */
-#ifndef PICKLOCK_WORKER_DIALLED_H
-#define PICKLOCK_WORKER_DIALLED_H
+#ifndef PICKLOCK_BASE_DIALLED_H
+#define PICKLOCK_BASE_DIALLED_H
 
 #include <poll.h>
 #include <stdbool.h>
