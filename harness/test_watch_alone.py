@@ -5,6 +5,7 @@ import re
 
 import pytest
 from conftest import ask, connect, free_port, server
+from redis.lock import Lock
 from test_watch_hostile import PAST, RAW, behind_rules, holds
 from watching import json_of, violated
 
@@ -35,8 +36,10 @@ BLAMED = [
 
 @contextlib.contextmanager
 def theirs():
-    """Their server, which knows a script that we have never seen: its URL, its port, and what a program must know of it."""
+    """Their server, which knows a script that we have never seen, and those of redis-py: its URL, its port, and what a program must know of it."""
     with server() as port:
+        for text in (Lock.LUA_RELEASE_SCRIPT, Lock.LUA_EXTEND_SCRIPT, Lock.LUA_REACQUIRE_SCRIPT):
+            ask(port, "SCRIPT", "LOAD", text)
         digest = ask(port, "SCRIPT", "LOAD", "redis.call('del', KEYS[1]) return ARGV[1]")
         yield f"redis://127.0.0.1:{port}", port, RAW + TEXTS + f"DIRECT, DIGEST = {port}, {digest!r}\n"
 
@@ -109,10 +112,11 @@ assert one.says("SET", "lock:1", A, "PX", 20000) == b"+OK"
 RIGHT = """
 LENGTHENS = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return redis.error_reply('gone')"
 GIVES = "local count = 0 if redis.call('get', KEYS[1]) == ARGV[1] then count = redis.call('unlink', KEYS[1]) end return count"
+digest = client().script_load(GIVES)
 for mine, token in ((one, A), (other, B)) * 3:
     assert takes(mine, token) and mine.says("PEXPIRE", "lock:1", 9000) == b":1" and not takes(one, C) and gives(mine, token)
     assert mine.says("EVAL", ASKS, 1, "lock:1", token, 20000) == b":1" and one.says("EVAL", ASKS, 1, "lock:1", C, 20000) == b":0"
-    assert mine.says("EVAL", LENGTHENS, 1, "lock:1", token, 30000) == b":1" and mine.says("EVAL", GIVES, 1, "lock:1", token) == b":1"
+    assert mine.says("EVAL", LENGTHENS, 1, "lock:1", token, 30000) == b":1" and mine.says("EVALSHA", digest, 1, "lock:1", token) == b":1"
     with client().lock("lock:2", timeout=20) as lock: assert lock.extend(5) and lock.reacquire()
     assert takes(mine, token) and mine.says("DEL", "lock:1") == b":1"
 """

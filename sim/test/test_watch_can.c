@@ -18,6 +18,10 @@ enum { WINDOW_US = 3000 };
 #define CAD                                                                                        \
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "             \
     "else return 0 end"
+/* As a server names CAD, and a script that reads; and one of redis-py, whose text is not here. */
+#define CAD_SHA "e9f69f2beb755be68b5e456ee2ce9aadfbc4ebf4"
+#define GET_SHA "620cd258c2c9c88c9d10db67812ccf663d96bdc6"
+#define PY_SHA  "C3F8721CBB97F72BC19E972846BD7AAF91901658"
 #define EXTEND                                                                                     \
     "if redis.call(\"GET\", KEYS[1]) == ARGV[1] then\n return redis.call(\"PEXPIRE\", "            \
     "KEYS[1], ARGV[2]) else return 0 end"
@@ -32,10 +36,12 @@ static unsigned can(const char *const *args, const struct reply *reply)
         at[words.count] = args[words.count];
         lengths[words.count] = strlen(args[words.count]);
     }
+    const struct known_script *script = scripts_of_command(&scripts, args[0], &words);
     const struct command_said said = {.name = args[0],
                                       .words = &words,
                                       .reply = reply,
-                                      .script = scripts_of_command(&scripts, NULL, args[0], &words),
+                                      .script = script ? script->kind : SCRIPT_OTHER,
+                                      .text = script,
                                       .window_us = WINDOW_US};
     return command_can(&said);
 }
@@ -79,6 +85,11 @@ static void a_command_can_do_what_its_name_and_answer_say(void **state)
         {{"EVAL", "local does = redis.call does('get', KEYS[1])", "1", "k"}, NIL, CAN_BITS_ALL},
         {{"EVAL", "return loadstring(ARGV[1])()", "1", "k", "t"}, NIL, CAN_BITS_ALL},
         {{"EVALSHA", "0123456789012345678901234567890123456789", "1", "k", "t"}, NO, CAN_BITS_ALL},
+        {{"EVALSHA", CAD_SHA, "1", "k", "t"}, NO, 0},
+        {{"EVALSHA", PY_SHA, "1", "k", "t"}, YES, CAN_DELETE},
+        {{"EVALSHA", GET_SHA, "1", "k"}, NO, 0},
+        {{"EVAL_RO", "return redis.call(ARGV[1], KEYS[1])", "1", "k", "del"}, YES, 0},
+        {{"FCALL", "does", "1", "k"}, YES, CAN_BITS_ALL},
         {{"EXEC", "PEXPIRE", "k", "5"}, DONE, CAN_BITS_ALL},
         {{"EXEC", "PEXPIRE", "k", "5"}, NIL, 0},
     };

@@ -85,15 +85,21 @@ static bool is_asking(const struct telling *it)
            it->seen->words->count >= 3;
 }
 
+static const struct known_script *text_of(const struct telling *it)
+{
+    return scripts_of_command(&it->watching->scripts, it->seen->name, it->seen->words);
+}
+
 /* Of the scripts that are known: with one key, and the token behind it. */
 static enum script_kind script_of(const struct telling *it)
 {
     const struct request_words *words = it->seen->words;
     if (words->count < 5 || !words_is(words, 2, "1"))
         return SCRIPT_OTHER;
-    const enum script_kind kind = scripts_of_command(
-        &it->watching->scripts, it->watching->keys.control, it->seen->name, words);
-    return kind == SCRIPT_RELEASES && words->count != 5 ? SCRIPT_OTHER : kind;
+    const struct known_script *script = text_of(it);
+    if (!script || (script->kind == SCRIPT_RELEASES && words->count != 5))
+        return SCRIPT_OTHER;
+    return script->kind;
 }
 
 static bool is_number(const struct telling *it, int64_t number)
@@ -110,6 +116,7 @@ static unsigned can(const struct telling *it)
                                .words = seen->words,
                                .reply = seen->reply ? &it->reply : NULL,
                                .script = script_of(it),
+                               .text = text_of(it),
                                .window_us = seen->looked_us - seen->began_us + EXPIRY_US});
 }
 
@@ -175,8 +182,9 @@ static bool is_its_time(const struct telling *it, const struct request_words *wo
 /* Does a script's text have it in it? */
 static bool text_has_time(const struct telling *it)
 {
-    const char *text = it->seen->words->at[1];
-    const size_t length = it->seen->words->lengths[1];
+    const struct known_script *script = text_of(it);
+    const char *text = script ? script->text : "";
+    const size_t length = script ? script->length : 0;
     size_t run;
     for (size_t at = 0; at < length; at += run + 1) {
         const char *digits = text + at;
@@ -200,7 +208,7 @@ static bool says_time(const struct telling *it)
     for (int i = is_script ? 3 : 2; i < words->count; i++)
         if (is_its_time(it, words, i))
             return true;
-    return is_script && words->count > 1 && text_has_time(it);
+    return is_script && text_has_time(it);
 }
 
 /* Is one of these in a transaction, with the key behind it ("DEL key")? names: NULL at the end. */

@@ -62,12 +62,12 @@ static unsigned calls_can(const char *text, size_t length)
 
 static unsigned script_can(const struct command_said *said)
 {
-    const struct request_words *words = said->words;
+    const size_t length = strlen(said->name);
+    if (length > 3 && strcmp(said->name + length - 3, "_RO") == 0)
+        return 0;
     if (said->script == SCRIPT_OTHER)
-        return strncmp(said->name, "EVALSHA", 7) != 0 && strncmp(said->name, "EVAL", 4) == 0 &&
-                       words->count > 1
-                   ? calls_can(words->at[1], words->lengths[1])
-                   : CAN_BITS_ALL;
+        return said->text && said->text->length ? calls_can(said->text->text, said->text->length)
+                                                : CAN_BITS_ALL;
     const bool did_nothing =
         said->reply && (said->reply->kind != REPLY_INTEGER || said->reply->value == 0);
     if (did_nothing)

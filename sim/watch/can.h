@@ -20,9 +20,10 @@ BITS(can_bit, CAN_BITS);
 struct command_said {
     const char *name; /* in upper case; borrowed, as all */
     const struct request_words *words;
-    const struct reply *reply; /* NULL: not known */
-    enum script_kind script;   /* of a script */
-    int64_t window_us;         /* a key that lives no longer may have ended before it was seen */
+    const struct reply *reply;       /* NULL: not known */
+    enum script_kind script;         /* of a script; and ... */
+    const struct known_script *text; /* ... its text; NULL: it was not seen */
+    int64_t window_us; /* a key that lives no longer may have ended before it was seen */
 };
 unsigned command_can(const struct command_said *said);
 bool can_have_done(unsigned can, enum did did);

@@ -79,8 +79,8 @@ static bool is_release(struct watched_run *watching, const char *name)
     const struct request_words *words = &watching->words;
     if (words->count != 5 || !words_is(words, 2, "1") || words->lengths[4] < TOKEN_LEAST)
         return false;
-    return scripts_of_command(&watching->scripts, watching->keys.control, name, words) ==
-           SCRIPT_RELEASES;
+    const struct known_script *script = scripts_of_command(&watching->scripts, name, words);
+    return script && script->kind == SCRIPT_RELEASES;
 }
 
 static bool is_set(const char *name)

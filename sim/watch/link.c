@@ -23,14 +23,13 @@ void watched_link_end_transaction(struct watched_link *link)
     link->is_guarded = false;
 }
 
-/* SCRIPT LOAD: is it one that is known? */
+/* SCRIPT LOAD: that text is named by its digest from now on. */
 static void note_script(struct watched_run *watching, const struct proxy_request *request)
 {
     const struct request_words *words = &watching->words;
     if (words_read(&watching->words, request->bytes, request->length) && words->count == 3 &&
         words_is(words, 1, "LOAD"))
-        (void)scripts_kind(&watching->scripts, watching->keys.control, words->at[2],
-                           words->lengths[2]);
+        (void)scripts_see(&watching->scripts, words->at[2], words->lengths[2]);
 }
 
 /* The database behind a SELECT counts from the next request on: whether it is refused shows when

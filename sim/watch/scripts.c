@@ -2,10 +2,11 @@
  * of redis-py. */
 #include "watch/scripts.h"
 
-#include "live/control.h"
 #include "watch/words.h"
 
 #include <ctype.h>
+#include <openssl/sha.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -52,52 +53,63 @@ static enum script_kind kind_of(const char *text, size_t length)
     return SCRIPT_OTHER;
 }
 
-enum script_kind scripts_kind(struct scripts *scripts, redisContext *control, const char *text,
-                              size_t length)
+/* Those of redis-py, which a server may have known before we came. */
+static const struct known_script unseen[] = {
+    {.kind = SCRIPT_RELEASES, .digest = "c3f8721cbb97f72bc19e972846bd7aaf91901658"},
+    {.kind = SCRIPT_EXTENDS, .digest = "a4e8783852e6b949f9ef3a97212805108459a890"},
+    {.kind = SCRIPT_EXTENDS, .digest = "1cac51482acf5858da00f6d685d68f886cd6b6b2"},
+};
+
+static void digest_of(const char *text, size_t length, char *digest)
 {
-    struct failure failure;
+    unsigned char bytes[SHA_DIGEST_LENGTH];
+    (void)SHA1((const unsigned char *)text, length, bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(digest + 2 * i, 3, "%02x", bytes[i]);
+}
+
+const struct known_script *scripts_see(struct scripts *scripts, const char *text, size_t length)
+{
+    if (length >= SCRIPT_TEXT_MAX)
+        return NULL;
     for (int i = 0; i < scripts->count; i++)
         if (scripts->known[i].length == length && !memcmp(scripts->known[i].text, text, length))
-            return scripts->known[i].kind;
-    const enum script_kind kind = kind_of(text, length);
-    if (kind == SCRIPT_OTHER || scripts->count == SCRIPTS_MAX || !control)
-        return kind;
-    struct known_script *known = &scripts->known[scripts->count++];
+            return &scripts->known[i];
+    struct known_script *known = &scripts->known[scripts->next];
+    scripts->next = (scripts->next + 1) % SCRIPTS_MAX;
+    scripts->count += scripts->count < SCRIPTS_MAX;
     memcpy(known->text, text, length);
     known->length = length;
-    known->kind = kind;
-    redisReply *reply = control_ask(control, &failure, "SCRIPT LOAD %b", text, length);
-    if (reply && reply->type == REDIS_REPLY_STRING && reply->len == SCRIPT_DIGEST)
-        memcpy(known->digest, reply->str, SCRIPT_DIGEST);
-    if (reply)
-        freeReplyObject(reply);
-    return kind;
+    known->kind = kind_of(text, length);
+    digest_of(text, length, known->digest);
+    return known;
 }
 
-static enum script_kind kind_of_digest(const struct scripts *scripts, const char *digest,
-                                       size_t length)
+static const struct known_script *with_digest(const struct scripts *scripts, const char *digest)
 {
-    for (int i = 0; i < scripts->count && length == SCRIPT_DIGEST; i++)
+    for (int i = 0; i < scripts->count; i++)
         if (strncasecmp(scripts->known[i].digest, digest, SCRIPT_DIGEST) == 0)
-            return scripts->known[i].kind;
-    return SCRIPT_OTHER;
+            return &scripts->known[i];
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+        if (strncasecmp(unseen[i].digest, digest, SCRIPT_DIGEST) == 0)
+            return &unseen[i];
+    return NULL;
 }
 
-enum script_kind scripts_of_command(struct scripts *scripts, redisContext *control,
-                                    const char *name, const struct request_words *words)
+const struct known_script *scripts_of_command(struct scripts *scripts, const char *name,
+                                              const struct request_words *words)
 {
     if (words->count < 2)
-        return SCRIPT_OTHER;
-    if (strcmp(name, "EVALSHA") == 0)
-        return kind_of_digest(scripts, words->at[1], words->lengths[1]);
-    return strcmp(name, "EVAL") == 0
-               ? scripts_kind(scripts, control, words->at[1], words->lengths[1])
-               : SCRIPT_OTHER;
+        return NULL;
+    if (strncmp(name, "EVALSHA", 7) == 0)
+        return words->lengths[1] == SCRIPT_DIGEST ? with_digest(scripts, words->at[1]) : NULL;
+    return strncmp(name, "EVAL", 4) == 0 ? scripts_see(scripts, words->at[1], words->lengths[1])
+                                         : NULL;
 }
 
 void scripts_granted(struct scripts *scripts, const char *text, int token_at)
 {
-    if (scripts->granting_count == SCRIPTS_MAX || scripts_token_at(scripts, text))
+    if (scripts->granting_count == GRANTING_MAX || scripts_token_at(scripts, text))
         return;
     struct granting_script *made = &scripts->granting[scripts->granting_count++];
     (void)strcpy(made->text, text);

@@ -1,15 +1,14 @@
-/* scripts.h - scripts that are known: everybody releases a lock, or extends it, with them. Where
- * the key holds the token they delete it, or set when it ends, and say 1; else they change nothing
- * and say 0. So the answer says what was done.
+/* scripts.h - scripts whose text was seen, by their digest, too; of these, some are known:
+ * everybody releases a lock, or extends it, with them.
  *
- * Known by its text, in whatever way that is laid out, and by the digest that the server gives it.
- */
+ * Where the key holds the token those delete it, or set when it ends, and say 1; else they change
+ * nothing and say 0. So the answer says what was done. They are known by their text, in whatever
+ * way that is laid out. */
 #ifndef PICKLOCK_WATCH_SCRIPTS_H
 #define PICKLOCK_WATCH_SCRIPTS_H
 
 #include "redis/opaque.h"
 
-#include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,31 +16,29 @@ struct request_words;
 
 enum script_kind { SCRIPT_OTHER, SCRIPT_RELEASES, SCRIPT_EXTENDS };
 
-enum { SCRIPTS_MAX = 16, SCRIPT_TEXT_MAX = 512, SCRIPT_DIGEST = 40 };
+enum { SCRIPTS_MAX = 64, GRANTING_MAX = 16, SCRIPT_TEXT_MAX = 512, SCRIPT_DIGEST = 40 };
 
 struct scripts {
-    int count;
+    int count, next; /* which one the next takes the place of */
     struct known_script {
         char text[SCRIPT_TEXT_MAX];
-        size_t length;
+        size_t length; /* 0: its text is not there */
         enum script_kind kind;
-        char digest[SCRIPT_DIGEST + 1];
+        char digest[SCRIPT_DIGEST + 1]; /* by which EVALSHA names it */
     } known[SCRIPTS_MAX];
     int granting_count; /* scripts that made locks; of more than there is room for the first */
     struct granting_script {
         char text[VALUE_TEXT_MAX]; /* the digest of what names it in a command */
         int token_at;              /* the word of its commands that holds the token */
-    } granting[SCRIPTS_MAX];
+    } granting[GRANTING_MAX];
 };
 
-/* Is it one of them? The server (control, borrowed; NULL: nobody is asked) is asked for its digest
- * once: it is about to load it anyway. */
-enum script_kind scripts_kind(struct scripts *scripts, redisContext *control, const char *text,
-                              size_t length);
-/* The same of a command that runs one ("EVAL text ..", "EVALSHA digest .."). SCRIPT_OTHER: it runs
- * another one, or none. */
-enum script_kind scripts_of_command(struct scripts *scripts, redisContext *control,
-                                    const char *name, const struct request_words *words);
+/* A text was seen (copied). Returns it until the next one is seen; NULL: it is too long. */
+const struct known_script *scripts_see(struct scripts *scripts, const char *text, size_t length);
+/* The one that a command runs ("EVAL text ..", "EVALSHA digest .."). NULL: it is not known, or it
+ * runs none. */
+const struct known_script *scripts_of_command(struct scripts *scripts, const char *name,
+                                              const struct request_words *words);
 /* Its text without blanks, in lower case, with one kind of quotes (plain: SCRIPT_TEXT_MAX). False:
  * it is too long. */
 bool scripts_plain(const char *text, size_t length, char *plain);
