@@ -190,3 +190,14 @@ assert other.says("ECHO", "gone") == b"$4" and one.hears() == b"$17"
     assert unknown(result, results, "a script that does not name it, or a command that waits, was under way, too", but=OVERRUN)
     result, results = behind_rules(tmp_path, rules, TEXTS + program % (LAPSED, ""))
     assert result.status == 1 and "A sent EVALSHA" in "\n".join(violated(results)["release-own"]["witness"]), result.out + result.err
+
+
+def test_of_the_refusals_by_one_lock_the_first_are_told_and_all_are_counted(tmp_path):
+    """Also where each stands in line; an owner that asks again is refused nothing."""
+    with theirs() as their:
+        result, results = plays(tmp_path, their, """
+assert takes(one, A) and not any(takes(one, A) for _ in range(20)) and not any(takes(other, B) for _ in range(50)) and gives(one, A)
+""")
+    assert result.status == 0 and any("1 grants, 50 refusals, 1 releases" in note for note in results["notes"]), result.out + result.err
+    history = (tmp_path / "runs" / "latest" / "histories" / "watch.jsonl").read_text()
+    assert history.count('"refused"') == 2 * 16, history  # what it did, and how the attempt ended

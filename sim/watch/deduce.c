@@ -346,8 +346,7 @@ static void refused_acquire(struct telling *it, int token_at)
     if (!it->key->is_lock || !it->seen->reply)
         return;
     (void)keys_value(&it->watching->keys, words->at[token_at], words->lengths[token_at], value);
-    const bool is_exec = strcmp(it->seen->name, "EXEC") == 0;
-    if ((is_exec || kind_is_script(it->seen->name)) && it->key->refusals_told++ >= REFUSALS_TOLD) {
+    if (it->key->refusals_told++ >= REFUSALS_TOLD) {
         outcome->refusals++;
         return;
     }

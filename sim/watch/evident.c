@@ -168,7 +168,6 @@ static void look_at_grant(struct watched_run *watching, struct watched_key *key,
                           struct key_look *behind)
 {
     if (meaning(command) == EVIDENT_NO) {
-        key->refusals_told++;
         *before = *behind = standing(watching, key);
         return;
     }
@@ -209,6 +208,9 @@ static void tell(struct watched_run *watching, struct watched_link *link,
         look_at_grant(watching, key, command, &before, &behind);
     else if (!look_at_release(watching, key, command, &before, &behind))
         return;
+    /* An owner that asks again is not told, and counts all the same: it may go on for long. */
+    const bool is_refused = !is_release && meaning(command) == EVIDENT_NO;
+    const int told = key->refusals_told + 1;
     if (meaning(command) == EVIDENT_YES)
         key->last_us = 0; /* whoever must know it to the millisecond looks */
     deduce(watching, &(struct seen_execution){.link = link,
@@ -226,6 +228,8 @@ static void tell(struct watched_run *watching, struct watched_link *link,
                                               .sent_us = command->began_us,
                                               .done_us = command->done_us,
                                               .looked_us = read_us - watching->began_us});
+    if (is_refused)
+        key->refusals_told = told;
 }
 
 /* Is it one that changed nothing, and need not be told? */
