@@ -76,6 +76,8 @@ def test_processes_that_hold_connections_end_with_the_run_and_it_with_them(tmp_p
         for unknown in (row, checked.json["results"][0]):
             assert unknown["verdict"] == "unknown" and "held connections of the proxy has ended" in unknown["trouble"], unknown
             assert "killed by signal 9" in unknown["trouble"], unknown
+        ran, read = ({p["property"]: p["verdict"] for p in one["properties"]} for one in (row, checked.json["results"][0]))
+        assert read and set(read) <= set(ran) and set(ran.values()) == {"unknown"}, (ran, read)
     until(lambda: not set(holders) & set(holders_of(None)), "they end")
 
 

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "base/usage.h"
-#include "checks/finding.h"
 #include "run/recording.h"
 #include "run/stress_reasons.h"
 #include "run/walk.h"
@@ -41,14 +40,6 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
     figures->injected_wait_us = outcome->injected_wait_us;
     if (outcome->elapsed_us > 0)
         figures->operations_per_second = counters->operations * 1000000 / outcome->elapsed_us;
-}
-
-static bool is_violated(const struct finding *findings)
-{
-    for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (findings[i].verdict == VERDICT_VIOLATED)
-            return true;
-    return false;
 }
 
 /* --- what is said while it runs --- */
@@ -292,8 +283,8 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
     return FAIL_NONE;
 }
 
-/* Of a run in doubt: only what was violated before stands. */
-static void take_back(struct finding *findings, const struct finding *proved, const char *doubt)
+/* Of a run in doubt: only what was violated before stands. Why that is so is said of all. */
+static void take_back(struct finding *findings, const struct finding *proved)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         if (findings[i].verdict == VERDICT_NOT_APPLICABLE)
@@ -303,7 +294,6 @@ static void take_back(struct finding *findings, const struct finding *proved, co
             continue;
         findings[i].verdict = VERDICT_UNKNOWN;
         findings[i].first_index = -1;
-        finding_say(&findings[i], "%s.", doubt);
     }
 }
 
@@ -325,13 +315,12 @@ static enum fail judge(struct result_row *row, struct recording *recording,
     char *lost = fail ? memory_format("its history is not whole: %s", failure->text) : NULL;
     const char *doubt = reasons.doubt ? reasons.doubt : reasons.unhealed;
     if (doubt)
-        take_back(findings, reasons.doubt ? watcher->proved : findings, doubt);
-    const bool has_found = is_violated(findings); /* that stays */
+        take_back(findings, reasons.doubt ? watcher->proved : findings);
     result_judge(row, findings,
                  &(struct judging){.is_unsupported = recording->is_unsupported,
-                                   .interrupted = lost ? lost : reasons.interrupted,
-                                   .error = has_found ? NULL : doubt,
-                                   .gap = has_found ? doubt : NULL,
+                                   .interrupted = lost    ? lost
+                                                  : doubt ? doubt
+                                                          : reasons.interrupted,
                                    .vacuity = reasons.vacuity,
                                    .fail_on = watcher->fail_on});
     free(lost);
