@@ -270,6 +270,11 @@ enum fail load_carriers_check(const struct stress *stress, struct failure *failu
 /* All clients have gone. What they used of a processor. */
 int64_t load_carriers_end(struct stress *stress);
 
+/* --- load_greet.c --- */
+/* Connects all clients, each to an answer from each server, before the clock starts: a storm of
+ * connections is not what is measured, and who is counted is there. */
+enum fail load_greet(struct stress *stress, struct failure *failure);
+
 /* --- load_send_thread.c: behind load_carriers_begin(); before the last connections are gone it
  * goes on
  * --- */
