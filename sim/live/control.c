@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,14 +166,18 @@ static const char *error_meaning(const char *error)
 
 /* --- asking --- */
 
-enum { QUOTED_MAX = 48 };
+enum {
+    QUOTED_MAX = 48,
+    LOOK_MS = 100,       /* how often one that waits looks whether it is to end */
+    HURRIED_US = 500000, /* how long an answer may take when it is */
+};
 
 /* What the server says next, looked at and left there: hiredis forgets what it cannot read. */
 static ssize_t peek(const redisContext *control, char bytes[QUOTED_MAX])
 {
     if (control->err || control->reader->pos != control->reader->len)
         return 0;
-    return recv(control->fd, bytes, QUOTED_MAX, MSG_PEEK);
+    return recv(control->fd, bytes, QUOTED_MAX, MSG_PEEK | MSG_DONTWAIT);
 }
 
 /* Up to its first line end, with what cannot be printed as dots. */
@@ -204,12 +209,66 @@ bool control_is_garbage(const redisContext *control)
     return control && control->err == REDIS_ERR_PROTOCOL;
 }
 
-/* As redisGetReply(), but for a server that never ends its answer: too long, or too slow. */
-static enum fail take_answer(redisContext *control, void **got, const char *what, const char *said,
+static _Atomic(const volatile int *) heeded; /* other threads ask, too */
+
+void control_heed(const volatile int *stop)
+{
+    heeded = stop;
+}
+
+/* As long as the connection may wait (redisSetTimeout()), less when whoever asks is to end. */
+static int64_t limit_us(const redisContext *control)
+{
+    struct timeval limit = {0};
+    socklen_t size = sizeof limit;
+    const volatile int *stop = heeded;
+    if (stop && *stop)
+        return HURRIED_US;
+    if (getsockopt(control->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 ||
+        (!limit.tv_sec && !limit.tv_usec))
+        limit.tv_sec = CONTROL_SECONDS;
+    return (int64_t)limit.tv_sec * 1000000 + limit.tv_usec;
+}
+
+/* Is there something to read, or an error, before the limit of what was asked then? What is there
+ * already is taken late, too, but for the rest of an answer that does not end. */
+static bool has_come(const redisContext *control, int64_t asked_us, bool has_begun)
+{
+    struct pollfd answer = {.fd = control->fd, .events = POLLIN};
+    for (;;) {
+        const int ready = poll(&answer, 1, LOOK_MS);
+        const bool is_there = ready > 0 || (ready < 0 && errno != EINTR);
+        if (is_there && !has_begun)
+            return true;
+        if (monotonic_us() - asked_us >= limit_us(control))
+            return false;
+        if (is_there)
+            return true;
+    }
+}
+
+/* Nothing is read from it any more: what came later would be taken for another answer. */
+static enum fail gave_up(redisContext *control, const char *what, bool has_begun,
+                         struct failure *failure)
+{
+    const volatile int *stop = heeded;
+    control->err = REDIS_ERR_IO;
+    (void)snprintf(control->errstr, sizeof control->errstr, "an earlier question was not answered");
+    if (stop && *stop)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s was not answered before the run was told to end", what);
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered within %d s%s", what,
+                       CONTROL_SECONDS, has_begun ? ": its answer had begun, and did not end" : "");
+}
+
+/* As redisGetReply(), but for a server that never ends its answer, too long or too slow, and for
+ * whoever is to end meanwhile. */
+static enum fail take_answer(redisContext *control, void **got, const char *what,
                              struct failure *failure)
 {
-    const int64_t until_us = monotonic_us() + (int64_t)CONTROL_SECONDS * 1000000;
-    for (;;) {
+    const int64_t asked_us = monotonic_us();
+    char bytes[QUOTED_MAX], said[QUOTED_MAX + 1] = "";
+    for (bool has_begun = false;; has_begun = true) {
         if (redisGetReplyFromReader(control, got) != REDIS_OK)
             return not_answered(control, what, said, failure);
         if (*got)
@@ -219,11 +278,10 @@ static enum fail take_answer(redisContext *control, void **got, const char *what
                                "%s was answered with more than %d MB, and that was not the end: "
                                "that is no answer of Redis",
                                what, CONTROL_ANSWER_MAX >> 20);
-        if (monotonic_us() > until_us)
-            return failure_set(failure, FAIL_UNAVAILABLE,
-                               "%s was not answered within %d s: its answer had begun, and did not "
-                               "end",
-                               what, CONTROL_SECONDS);
+        if (!control->err && !has_come(control, asked_us, has_begun))
+            return gave_up(control, what, has_begun, failure);
+        if (!has_begun)
+            quote(bytes, peek(control, bytes), said);
         if (redisBufferRead(control) != REDIS_OK)
             return not_answered(control, what, said, failure);
     }
@@ -232,7 +290,6 @@ static enum fail take_answer(redisContext *control, void **got, const char *what
 redisReply *control_answer(redisContext *control, const char *what, struct failure *failure)
 {
     void *got = NULL;
-    char bytes[QUOTED_MAX], said[QUOTED_MAX + 1];
     int is_sent = 0;
     if (!control) {
         failure_set(failure, FAIL_UNAVAILABLE, "%s: there is no connection to the server", what);
@@ -240,8 +297,7 @@ redisReply *control_answer(redisContext *control, const char *what, struct failu
     }
     while (!is_sent && redisBufferWrite(control, &is_sent) == REDIS_OK)
         ;
-    quote(bytes, is_sent ? peek(control, bytes) : 0, said);
-    if (take_answer(control, &got, what, said, failure))
+    if (take_answer(control, &got, what, failure))
         return NULL;
     redisReply *reply = got;
     if (reply->type != REDIS_REPLY_ERROR)

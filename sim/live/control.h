@@ -29,6 +29,10 @@ void control_login_refused(const char *error, char *text, size_t size);
 /* Did the other side say something that is not Redis? */
 bool control_is_garbage(const redisContext *control);
 
+/* Is what this points to set (by a signal's handler), no answer is waited for as long as else. Kept
+ * until another is given; NULL: nothing is heeded. */
+void control_heed(const volatile int *stop);
+
 /* Sends one command (hiredis format) and returns its reply, which the caller frees; NULL and
  * FAIL_UNAVAILABLE in failure when the server did not answer, or answered with an error. */
 redisReply *control_ask(redisContext *control, struct failure *failure, const char *format, ...);

@@ -25,10 +25,18 @@ static bool is_greeted(const struct stress *stress, int load_client)
     return true;
 }
 
+/* Has a signal ended the run before it has begun? */
+static bool is_called_off(const struct stress *stress)
+{
+    return stress_is_cut_short(stress->options, 0);
+}
+
 static bool are_connected(void *context)
 {
     const struct greeting *greeting = context;
     const struct stress *stress = greeting->stress;
+    if (is_called_off(stress))
+        return true;
     for (int i = greeting->upto - 1; i >= 0 && i >= greeting->upto - greeting->batch; i--)
         if (!is_greeted(stress, i))
             return stress->failure.code; /* one that was turned away ends it all */
@@ -56,7 +64,7 @@ enum fail load_greet(struct stress *stress, struct failure *failure)
 {
     int clients = stress->options->clients;
     enum fail fail = FAIL_NONE;
-    for (int i = 0; i < clients && !fail; i++) {
+    for (int i = 0; i < clients && !fail && !is_called_off(stress); i++) {
         struct load_client *load_client = &stress->load_clients[i];
         for (int server = 0; server < stress->options->servers && !fail; server++) {
             struct connection **connection = &load_client->connections[server][LANE_MAIN];
@@ -70,5 +78,5 @@ enum fail load_greet(struct stress *stress, struct failure *failure)
     }
     for (int i = 0; i < clients && !fail; i++)
         stress->greeted += is_greeted(stress, i);
-    return fail ? fail : load_order_prove(stress, failure);
+    return fail || is_called_off(stress) ? fail : load_order_prove(stress, failure);
 }

@@ -399,6 +399,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     struct stress stress = {.live = live, .options = options, .near.listener = -1};
     assert(options->clients > 0 && options->locks > 0 && options->servers > 0);
     memset(outcome, 0, sizeof *outcome);
+    control_heed(options->duration_us ? options->stop : NULL); /* else the signal is its own end */
     enum fail fail = prepare(&stress, why);
     if (!fail)
         fail = run(&stress, outcome, why);
@@ -418,5 +419,6 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     if (outcome->ended.code)
         servers_bury(&live->servers);
     clean_up(&stress);
+    control_heed(NULL);
     return fail;
 }
