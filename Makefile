@@ -102,6 +102,9 @@ $(BUILD)/test/test_explore_walks: $(MUTANTS)
 # libFuzzer brings a main() of its own.
 $(FUZZ:%=$(BUILD)/test/%): WRAP := $(if $(LIBFUZZER),-fsanitize=fuzzer)
 
+# A process is stopped as it begins.
+$(BUILD)/test/test_carriers: WRAP := -Wl,--wrap=setsid
+
 # The machine holds up whoever has just set a timer.
 $(BUILD)/test/test_live_stress_ends: WRAP := -Wl,--wrap=uv_timer_start
 

@@ -131,6 +131,13 @@ static inline bool stress_is_cut_short(const struct stress_options *options, int
     return number && elapsed_us < options->duration_us + options->heal_us;
 }
 
+/* Set: nothing is waited for as long as else. NULL: a signal is the end that the run was to have.
+ */
+static inline const volatile int *stress_hurried_by(const struct stress_options *options)
+{
+    return options->duration_us ? options->stop : NULL;
+}
+
 struct latency {
     int64_t p50, p99, p999, max; /* us, of acquire calls */
 };

@@ -12,7 +12,8 @@ enum fail load_carriers_begin(struct stress *stress, struct failure *failure)
     const int processes = load_room_processes(stress->options);
     if (!processes)
         return FAIL_NONE;
-    if (carriers_start(&stress->carriers, &stress->live->loop, processes, failure))
+    if (carriers_start(&stress->carriers, &stress->live->loop, processes,
+                       stress_hurried_by(stress->options), failure))
         return failure->code;
     for (int i = 0; i < stress->options->servers; i++)
         proxy_carry(stress->live->endpoints[i].proxy, stress->carriers);
@@ -36,6 +37,7 @@ int64_t load_carriers_end(struct stress *stress)
     }
     while (!carriers_are_empty(stress->carriers))
         (void)uv_run(&stress->live->loop, UV_RUN_ONCE);
+    load_life_check_carriers(stress);
     const int64_t cpu_us = carriers_stop(stress->carriers);
     stress->carriers = NULL;
     (void)uv_run(&stress->live->loop, UV_RUN_NOWAIT);

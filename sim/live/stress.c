@@ -399,7 +399,7 @@ enum fail live_stress(struct live *live, const struct stress_options *options,
     struct stress stress = {.live = live, .options = options, .near.listener = -1};
     assert(options->clients > 0 && options->locks > 0 && options->servers > 0);
     memset(outcome, 0, sizeof *outcome);
-    control_heed(options->duration_us ? options->stop : NULL); /* else the signal is its own end */
+    control_heed(stress_hurried_by(options));
     enum fail fail = prepare(&stress, why);
     if (!fail)
         fail = run(&stress, outcome, why);

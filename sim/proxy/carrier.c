@@ -7,8 +7,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- rows --- */
 
@@ -69,6 +71,8 @@ static void gone(struct carried_side *carried)
 
 static void heard(struct carrier *carrier, const struct carrier_row *row, char *bytes)
 {
+    if (row->kind == ROW_ANSWER)
+        return;
     struct carried_side *carried = carrier->carried[row->id];
     if (row->kind == ROW_CLOSED)
         gone(carried);
@@ -96,10 +100,22 @@ static void hear_all(struct carrier *carrier)
     }
 }
 
+static void drop_unsent(struct carrier *carrier)
+{
+    struct unsent_socket unsent;
+    (void)uv_poll_stop(&carrier->room);
+    for (; block_length(&carrier->unsent); block_eat(&carrier->unsent, sizeof unsent)) {
+        memcpy(&unsent, carrier->unsent.bytes + carrier->unsent.begin, sizeof unsent);
+        (void)close(unsent.fd);
+    }
+    block_free(&carrier->unsent);
+}
+
 void carrier_lost(struct carrier *carrier)
 {
     carrier->has_ended = true;
     (void)uv_poll_stop(&carrier->poll);
+    drop_unsent(carrier);
     block_free(&carrier->out);
     for (uint32_t id = 0; id < carrier->count; id++) {
         struct carried_side *carried = carrier->carried[id];
@@ -149,6 +165,7 @@ static void ready(uv_poll_t *poll, int status, int events)
     const ssize_t got = recv(carrier->rows, bytes, sizeof carrier->carriers->bytes, MSG_DONTWAIT);
     if (got > 0) {
         block_append(&carrier->in, bytes, (size_t)got);
+        carrier_answered(carrier);
         hear_all(carrier);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         carrier_lost(carrier);
@@ -218,7 +235,7 @@ static void more_ids(struct carrier *carrier)
     carrier->count = count;
 }
 
-/* Waits while the process has not taken the ones before; it waits for nobody. */
+/* false: why not is in errno; EAGAIN: the process has not taken the ones before. */
 static bool send_socket(const struct carrier *carrier, uint32_t id, int fd)
 {
     char control[CMSG_SPACE(sizeof fd)] = {0};
@@ -234,9 +251,40 @@ static bool send_socket(const struct carrier *carrier, uint32_t id, int fd)
     memcpy(CMSG_DATA(head), &fd, sizeof fd);
     ssize_t sent;
     do
-        sent = sendmsg(carrier->sockets, &message, MSG_NOSIGNAL);
+        sent = sendmsg(carrier->sockets, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     return sent == (ssize_t)sizeof id;
+}
+
+static void send_unsent(uv_poll_t *room, int status, int events)
+{
+    struct carrier *carrier = room->data;
+    struct unsent_socket unsent;
+    (void)status, (void)events;
+    while (block_length(&carrier->unsent)) {
+        memcpy(&unsent, carrier->unsent.bytes + carrier->unsent.begin, sizeof unsent);
+        if (!send_socket(carrier, unsent.id, unsent.fd))
+            return; /* one that has ended is noticed where rows are read */
+        (void)close(unsent.fd);
+        block_eat(&carrier->unsent, sizeof unsent);
+    }
+    (void)uv_poll_stop(room);
+}
+
+/* Now, or when the process has taken the ones before: nobody waits for it. */
+static bool pass_socket(struct carrier *carrier, uint32_t id, int fd)
+{
+    if (!block_length(&carrier->unsent)) {
+        if (send_socket(carrier, id, fd))
+            return true;
+        if (errno != EAGAIN || uv_poll_start(&carrier->room, UV_WRITABLE, send_unsent))
+            return false;
+    }
+    const struct unsent_socket unsent = {.id = id, .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    if (unsent.fd < 0)
+        return false;
+    block_append(&carrier->unsent, (const char *)&unsent, sizeof unsent);
+    return true;
 }
 
 struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t *stream)
@@ -247,7 +295,7 @@ struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t 
     if (!carrier->free_count)
         more_ids(carrier);
     const uint32_t id = carrier->free[carrier->free_count - 1];
-    if (!send_socket(carrier, id, fd))
+    if (!pass_socket(carrier, id, fd))
         return NULL;
     carrier->free_count--;
     carrier->held++;

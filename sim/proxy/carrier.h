@@ -23,14 +23,17 @@ struct carried_side; /* a socket */
 /* So many links fit into one carrier. */
 int64_t carrier_room(void);
 
-/* Starts so many processes on the caller's loop. FAIL_UNAVAILABLE: why not. */
+/* Starts so many processes on the caller's loop. FAIL_UNAVAILABLE: why not. One that says nothing
+ * for CARRIER_PATIENCE_MS while the loop turns is ended; where *stop (kept, may be NULL) is set,
+ * sooner. Nothing here ever waits longer for one. */
 enum fail carriers_start(struct carriers **carriers, uv_loop_t *loop, int processes,
-                         struct failure *failure);
+                         const volatile int *stop, struct failure *failure);
 int64_t carriers_room(const struct carriers *carriers); /* links that fit into all of them */
-/* Sockets of links, and with those that a process has not yet said to have closed. */
+/* Sockets of links that are not ours any more; of links, and those that a process has not yet said
+ * to have closed. */
 int64_t carriers_held(const struct carriers *carriers);
 int64_t carriers_used(const struct carriers *carriers);
-/* FAIL_UNAVAILABLE: one of them has ended, and all that it held. */
+/* FAIL_UNAVAILABLE: one of them has ended, or did not answer, and all that it held has ended. */
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure);
 /* Do they hold nothing any more, and have they said so? The loop has to turn for that. */
 bool carriers_are_empty(const struct carriers *carriers);

@@ -20,13 +20,22 @@ struct carried_side {
     int kept_end;      /* so did its end, as libuv says it; 0: not */
 };
 
+struct unsent_socket {
+    uint32_t id;
+    int fd; /* ours until it is sent */
+};
+
 struct carrier {
     struct carriers *carriers;
     int pid, rows, sockets; /* descriptors of the channels */
-    bool has_ended;
+    bool has_ended, has_gone_silent;
+    bool is_asked; /* and has not answered */
+    int silent;    /* for so many ticks since */
     uv_poll_t poll;
     int polled;
     struct block in, out;
+    uv_poll_t room;      /* for sockets, while some are ... */
+    struct block unsent; /* ... here still, struct unsent_socket: the channel took no more */
     struct carried_side **carried;   /* by id */
     uint32_t count;                  /* ids so far */
     uint32_t *free;                  /* those that are not used */
@@ -37,6 +46,8 @@ struct carriers {
     uv_loop_t *loop;
     uv_prepare_t flush;
     uv_idle_t idle; /* while some are due */
+    uv_timer_t tick;
+    const volatile int *stop;
     struct carried_side *due;
     int count, handles;
     bool is_stopped;
@@ -46,6 +57,16 @@ struct carriers {
 
 /* All that it held is gone, as if it had been reset. */
 void carrier_lost(struct carrier *carrier);
+
+/* --- carrier_answers.c: whoever is stopped neither ends nor answers --- */
+/* A tick counts where our loop has turned: what kept us, too, is not held against a process. */
+enum { CARRIER_TICK_MS = 100, CARRIER_PATIENCE_MS = 5000, CARRIER_HURRIED_MS = 500 };
+/* A process is waited for so long, in ticks. */
+int carriers_patience(const struct carriers *carriers);
+/* Asks every process, now and then; one that says nothing is ended, and all that it held. */
+void carriers_ask(uv_timer_t *tick);
+/* It said something. */
+void carrier_answered(struct carrier *carrier);
 void carrier_poll_for(struct carrier *carrier, int events);
 /* Rows go to the processes before the loop waits. */
 void carriers_flush(uv_prepare_t *flush);

@@ -1,9 +1,8 @@
 /* carrier_process.c - the process that holds sockets: moves bytes between them and its channel. See
  * carrier.h.
  *
- * Decides nothing and knows no link. Never waits for anything but events: whoever made it may be
- * waiting for it to take a socket. Each socket reads once when it is told to, so what is under way
- * is bounded. */
+ * Decides nothing and knows no link. Waits for events alone, and for a socket that a row is about
+ * already. Each socket reads once when it is told to, so what is under way is bounded. */
 #include "proxy/carrier_rows.h"
 #include "proxy/internal.h"
 
@@ -43,6 +42,12 @@ static void say(struct carrier_process *it, enum carrier_row_kind kind,
                 const struct carried_socket *held, uint32_t value)
 {
     const struct carrier_row row = {.kind = kind, .id = held->id, .value = value};
+    block_append(&it->out, (const char *)&row, sizeof row);
+}
+
+static void answer(struct carrier_process *it)
+{
+    const struct carrier_row row = {.kind = ROW_ANSWER};
     block_append(&it->out, (const char *)&row, sizeof row);
 }
 
@@ -193,7 +198,7 @@ static bool take_socket(struct carrier_process *it, int flags)
 static struct carried_socket *held_of(struct carrier_process *it, uint32_t id)
 {
     while (id >= it->held_count || !it->held[id])
-        (void)take_socket(it, 0); /* it was sent before the row */
+        (void)take_socket(it, 0); /* it comes, whatever the row overtook */
     return it->held[id];
 }
 
@@ -229,7 +234,10 @@ static void obey_all(struct carrier_process *it)
         const size_t length = sizeof row + (row.kind == ROW_WRITE ? row.value : 0);
         if (block_length(&it->in) < length)
             return;
-        obey(it, &row, at + sizeof row);
+        if (row.kind == ROW_ASK)
+            answer(it);
+        else
+            obey(it, &row, at + sizeof row);
         block_eat(&it->in, length);
     }
 }

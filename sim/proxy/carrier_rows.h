@@ -1,7 +1,8 @@
 /* carrier_rows.h - what we and a process that holds sockets for us (carrier.h) say to each other.
  *
  * Two channels: sockets go over one, a message each, behind their id; rows over the other. A row
- * about a socket is sent behind the socket itself. Both ends are of one program on one machine. */
+ * about a socket that has not come yet waits for it. Both ends are of one program on one machine.
+ */
 #ifndef PICKLOCK_PROXY_CARRIER_ROWS_H
 #define PICKLOCK_PROXY_CARRIER_ROWS_H
 
@@ -13,11 +14,13 @@ enum carrier_row_kind {
     ROW_WRITE,  /* writes the bytes behind the row, all of them; not before the last is done */
     ROW_FINISH, /* FIN behind what was written */
     ROW_CLOSE,  /* closes it; value 1: the peer sees RST */
+    ROW_ASK,    /* of no socket: is to be answered */
     /* from it */
     ROW_CAME,   /* the bytes behind the row were read, with the one ROW_READ */
     ROW_ENDED,  /* so was its end; value: errno, 0 is FIN */
     ROW_WROTE,  /* what ROW_WRITE said is with the kernel; value: errno, 0 is fine */
     ROW_CLOSED, /* the last row about it: its id is free */
+    ROW_ANSWER, /* to ROW_ASK: all before it has been heard */
 };
 
 struct carrier_row {

@@ -2,11 +2,13 @@
 #include "proxy/carrier_parts.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "proxy/carrier_rows.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,14 +62,22 @@ static _Noreturn void child(int parent, int rows, int sockets)
     carrier_run(STREAMS, STREAMS + 1);
 }
 
-static bool has_begun(int sockets)
+/* NULL: yes; else why not. */
+static const char *not_begun(const struct carriers *carriers, int sockets)
 {
+    struct pollfd first = {.fd = sockets, .events = POLLIN};
     char byte;
-    ssize_t got;
-    do
-        got = recv(sockets, &byte, 1, 0);
-    while (got < 0 && errno == EINTR);
-    return got == 1;
+    for (int silent = 0; silent < carriers_patience(carriers); silent++)
+        if (poll(&first, 1, CARRIER_TICK_MS) > 0)
+            return recv(sockets, &byte, 1, MSG_DONTWAIT) == 1 ? NULL : "it ended at once";
+    return "it did not begin in time";
+}
+
+static void bury(int pid, struct rusage *used)
+{
+    (void)kill(pid, SIGKILL); /* it may have been stopped */
+    while (wait4(pid, NULL, 0, used) < 0 && errno == EINTR)
+        ;
 }
 
 static enum fail start(struct carriers *carriers, struct carrier *carrier, struct failure *failure)
@@ -88,38 +98,47 @@ static enum fail start(struct carriers *carriers, struct carrier *carrier, struc
         child(parent, rows[1], sockets[1]);
     (void)close(rows[1]);
     (void)close(sockets[1]);
-    if (carrier->pid < 0 || !has_begun(sockets[0])) {
+    const char *why = carrier->pid < 0 ? strerror(error) : not_begun(carriers, sockets[0]);
+    if (why) {
         (void)close(rows[0]);
         (void)close(sockets[0]);
+        if (carrier->pid > 0)
+            bury(carrier->pid, NULL);
         return failure_set(failure, FAIL_UNAVAILABLE,
-                           "no process to hold connections of the proxy: %s",
-                           carrier->pid < 0 ? strerror(error) : "it ended at once");
+                           "no process to hold connections of the proxy: %s", why);
     }
     carrier->carriers = carriers;
     carrier->rows = rows[0];
     carrier->sockets = sockets[0];
     int broken = uv_poll_init(carriers->loop, &carrier->poll, carrier->rows);
     assert(!broken);
-    carrier->poll.data = carrier;
-    carriers->handles++;
+    broken = uv_poll_init(carriers->loop, &carrier->room, carrier->sockets);
+    assert(!broken);
+    carrier->poll.data = carrier->room.data = carrier;
+    carriers->handles += 2;
     carriers->count++;
     carrier_poll_for(carrier, UV_READABLE);
     uv_unref((uv_handle_t *)&carrier->poll);
+    uv_unref((uv_handle_t *)&carrier->room);
     return FAIL_NONE;
 }
 
 enum fail carriers_start(struct carriers **made, uv_loop_t *loop, int processes,
-                         struct failure *failure)
+                         const volatile int *stop, struct failure *failure)
 {
     struct carriers *carriers = memory_new(1, sizeof *carriers);
     assert(processes > 0 && processes <= CARRIERS_MAX);
     carriers->loop = loop;
-    carriers->flush.data = carriers->idle.data = carriers;
+    carriers->stop = stop;
+    carriers->flush.data = carriers->idle.data = carriers->tick.data = carriers;
     (void)uv_prepare_init(loop, &carriers->flush);
     (void)uv_prepare_start(&carriers->flush, carriers_flush);
     (void)uv_idle_init(loop, &carriers->idle);
+    (void)uv_timer_init(loop, &carriers->tick);
+    (void)uv_timer_start(&carriers->tick, carriers_ask, CARRIER_TICK_MS, CARRIER_TICK_MS);
     uv_unref((uv_handle_t *)&carriers->flush);
-    carriers->handles = 2;
+    uv_unref((uv_handle_t *)&carriers->tick);
+    carriers->handles = 3;
     *made = carriers;
     for (int i = 0; i < processes; i++)
         if (start(carriers, &carriers->rows[i], failure)) {
@@ -139,7 +158,8 @@ int64_t carriers_held(const struct carriers *carriers)
 {
     int64_t held = 0;
     for (int i = 0; i < carriers->count; i++)
-        held += carriers->rows[i].held;
+        held += carriers->rows[i].held -
+                (int64_t)(block_length(&carriers->rows[i].unsent) / sizeof(struct unsent_socket));
     return held;
 }
 
@@ -175,15 +195,26 @@ static const char *how_it_ended(const struct carrier *carrier, char words[HOW_MA
     return words;
 }
 
+static enum fail tell_end(const struct carrier *carrier, struct failure *failure)
+{
+    char words[HOW_MAX], silent[UNITS_TEXT_MAX];
+    if (!carrier->has_gone_silent)
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "a process that held connections of the proxy has ended (process %d: "
+                           "%s)",
+                           carrier->pid, how_it_ended(carrier, words));
+    units_print_duration((int64_t)carrier->silent * CARRIER_TICK_MS * 1000, silent);
+    return failure_set(failure, FAIL_UNAVAILABLE,
+                       "a process that held connections of the proxy did not answer for %s "
+                       "(process %d: was it stopped?)",
+                       silent, carrier->pid);
+}
+
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure)
 {
-    char words[HOW_MAX];
     for (int i = 0; i < carriers->count; i++)
         if (carriers->rows[i].has_ended)
-            return failure_set(failure, FAIL_UNAVAILABLE,
-                               "a process that held connections of the proxy has ended (process "
-                               "%d: %s)",
-                               carriers->rows[i].pid, how_it_ended(&carriers->rows[i], words));
+            return tell_end(&carriers->rows[i], failure);
     return FAIL_NONE;
 }
 
@@ -205,14 +236,13 @@ static int64_t end(struct carrier *carrier)
         carrier_lost(carrier);
     (void)close(carrier->sockets);
     (void)close(carrier->rows);
-    (void)kill(carrier->pid, SIGKILL); /* it holds nothing any more; it may have been stopped */
-    while (wait4(carrier->pid, NULL, 0, &used) < 0 && errno == EINTR)
-        ;
+    bury(carrier->pid, &used); /* it holds nothing any more */
     block_free(&carrier->in);
     block_free(&carrier->out);
     free(carrier->carried);
     free(carrier->free);
     uv_close((uv_handle_t *)&carrier->poll, closed);
+    uv_close((uv_handle_t *)&carrier->room, closed);
     return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
            used.ru_utime.tv_usec + used.ru_stime.tv_usec;
 }
@@ -226,5 +256,6 @@ int64_t carriers_stop(struct carriers *carriers)
         cpu_us += end(&carriers->rows[i]);
     uv_close((uv_handle_t *)&carriers->flush, closed);
     uv_close((uv_handle_t *)&carriers->idle, closed);
+    uv_close((uv_handle_t *)&carriers->tick, closed);
     return cpu_us;
 }

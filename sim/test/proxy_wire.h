@@ -364,7 +364,7 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
     proxy_send_by(wire->proxy, wire->send_thread);
     if (!wire_is_carried)
         return;
-    if (carriers_start(&wire->carriers, &wire->loop, 2, &failure))
+    if (carriers_start(&wire->carriers, &wire->loop, 2, NULL, &failure))
         fail_msg("%s", failure.text);
     proxy_carry(wire->proxy, wire->carriers);
 }

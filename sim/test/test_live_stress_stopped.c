@@ -1,5 +1,6 @@
 /* test_live_stress_stopped.c - a free run in which a process that it needs is stopped (SIGSTOP),
- * and neither ends nor answers: the run is told to end, and does. */
+ * and neither ends nor answers: the run ends all the same. */
+#include "proxy/carrier_parts.h"
 #include "test/stress_summary.h"
 
 enum { EVENTS_BEFORE = 300, HUNG_S = 120 };
@@ -73,7 +74,7 @@ static void a_signal_ends_the_wait_for_clients_to_connect(void **state)
     struct stress_options options = options_of("set-nx-px-cad");
     struct stress_outcome outcome;
     struct failure why;
-    uv_prepare_t turn;
+    static uv_prepare_t turn; /* the loop lets go of it later */
     assert_int_equal(uv_prepare_init(&live->loop, &turn), 0);
     uv_unref((uv_handle_t *)&turn);
     assert_int_equal(uv_prepare_start(&turn, stop_while_clients_connect), 0);
@@ -82,6 +83,140 @@ static void a_signal_ends_the_wait_for_clients_to_connect(void **state)
     assert_int_equal(fail, FAIL_NONE);
     assert_true(outcome.was_stopped && outcome.clients < CLIENTS);
     must_be_told(&outcome, not_before_its_end);
+}
+
+/* --- a process that holds the proxy's ends of connections --- */
+
+static const struct carrier *first_carrier(void)
+{
+    return &live->endpoints[0].proxy->carriers->rows[0];
+}
+
+static int carrier_pid; /* of the one that was stopped */
+
+static void stop_carrier(void)
+{
+    carrier_pid = first_carrier()->pid;
+    assert_int_equal(kill(carrier_pid, SIGSTOP), 0);
+}
+
+static bool is_hurried; /* a signal comes, too */
+
+static void stop_carrier_after_some(void *context, const struct event *event)
+{
+    summary_take(context, event);
+    if (summary.events != EVENTS_BEFORE)
+        return;
+    stop_carrier();
+    summary.stop = is_hurried ? SIGINT : 0;
+}
+
+static struct stress_options carried_options(void)
+{
+    struct stress_options options = options_of("set-nx-px-cad");
+    options.proxy_processes = 2;
+    options.duration_us = 3600 * (int64_t)SECOND_US;
+    return options;
+}
+
+static void must_end(const struct stress_options *options, const char *words)
+{
+    struct stress_outcome outcome;
+    struct failure why;
+    carrier_pid = 0;
+    (void)alarm(HUNG_S);
+    const enum fail fail = live_stress(live, options, &outcome, &why);
+    (void)alarm(0);
+    assert_int_equal(fail, FAIL_NONE);
+    assert_true(carrier_pid > 0 && kill(carrier_pid, 0) < 0); /* nor is it left */
+    must_be_told(&outcome, words);
+}
+
+static void a_stopped_carrier_ends_the_run(void **state)
+{
+    (void)state;
+    struct stress_options options = carried_options();
+    options.sink.take = stop_carrier_after_some;
+    must_end(&options, "held connections of the proxy did not answer for 5s");
+}
+
+static void a_signal_ends_the_wait_for_a_stopped_carrier(void **state)
+{
+    (void)state;
+    struct stress_options options = carried_options();
+    options.sink.take = stop_carrier_after_some;
+    is_hurried = true;
+    must_end(&options, "held connections of the proxy did not answer for 500ms");
+    is_hurried = false;
+}
+
+static void stop_carrier_while_clients_connect(uv_prepare_t *turn)
+{
+    if (!live->is_busy || !first_carrier()->used)
+        return;
+    stop_carrier();
+    (void)uv_prepare_stop(turn);
+}
+
+static void a_carrier_may_be_stopped_while_clients_connect(void **state)
+{
+    (void)state;
+    static uv_prepare_t turn; /* the loop lets go of it later */
+    struct stress_options options = carried_options();
+    options.clients = 64; /* not all of them have one then */
+    assert_int_equal(uv_prepare_init(&live->loop, &turn), 0);
+    uv_unref((uv_handle_t *)&turn);
+    assert_int_equal(uv_prepare_start(&turn, stop_carrier_while_clients_connect), 0);
+    must_end(&options, "it ended while its clients connected: a process that held connections of "
+                       "the proxy did not answer for 5s");
+    uv_close((uv_handle_t *)&turn, NULL);
+}
+
+static void stop_carrier_when_all_is_proved(void *context)
+{
+    (void)context;
+    if (carrier_pid)
+        return; /* they are compared once more behind it */
+    stop_carrier();
+    summary.stop = SIGINT;
+}
+
+/* All that was to be recorded is; and its clients have yet to leave. */
+static void a_carrier_may_be_stopped_at_the_very_end(void **state)
+{
+    (void)state;
+    struct stress_options options = carried_options();
+    options.duration_us = SECOND_US / 4; /* no other look at the clocks */
+    options.proved = stop_carrier_when_all_is_proved;
+    must_end(&options, "held connections of the proxy did not answer for 500ms");
+}
+
+static void go_on(uv_timer_t *timer)
+{
+    if (!carrier_pid || first_carrier()->silent < 10)
+        return;
+    assert_int_equal(kill(carrier_pid, SIGCONT), 0);
+    (void)uv_timer_stop(timer);
+    summary.until_sections = summary.sections + 200;
+}
+
+static void a_carrier_that_is_stopped_for_a_while_is_waited_for(void **state)
+{
+    (void)state;
+    static uv_timer_t looks;
+    struct stress_options options = carried_options();
+    struct stress_outcome outcome;
+    options.sink.take = stop_carrier_after_some;
+    carrier_pid = 0;
+    assert_int_equal(uv_timer_init(&live->loop, &looks), 0);
+    assert_int_equal(uv_timer_start(&looks, go_on, 10, 10), 0);
+    uv_unref((uv_handle_t *)&looks);
+    runs(&options, &outcome);
+    assert_true(carrier_pid && !uv_is_active((uv_handle_t *)&looks));
+    uv_close((uv_handle_t *)&looks, NULL);
+    assert_int_equal(outcome.ended.code, FAIL_NONE);
+    assert_int_equal(outcome.doubt.code, FAIL_NONE);
+    assert_int_equal(summary.counter, summary.sections);
 }
 
 int main(void)
@@ -93,6 +228,15 @@ int main(void)
                                         close_live),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_clients_to_connect, open_live,
                                         close_live),
+        cmocka_unit_test_setup_teardown(a_stopped_carrier_ends_the_run, open_live, close_live),
+        cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_a_stopped_carrier, open_live,
+                                        close_live),
+        cmocka_unit_test_setup_teardown(a_carrier_may_be_stopped_while_clients_connect, open_live,
+                                        close_live),
+        cmocka_unit_test_setup_teardown(a_carrier_may_be_stopped_at_the_very_end, open_live,
+                                        close_live),
+        cmocka_unit_test_setup_teardown(a_carrier_that_is_stopped_for_a_while_is_waited_for,
+                                        open_live, close_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
