@@ -4,16 +4,12 @@
 #include "base/memory.h"
 #include "base/monotonic.h"
 #include "base/outfile.h"
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/explore_pace.h"
 #include "cmd/heartbeat.h"
-#include "cmd/progress.h"
 #include "explore/model/faults/fault.h"
 #include "run/cell_result.h"
 #include "run/moves.h"
-#include "run/walk.h"
-#include "run/worker_replays.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +48,7 @@ enum fail explore_asking_or_running_check(const char *faults, struct failure *fa
 void explore_asking_suit(struct cell *cell)
 {
     cell->has_one_section = true;
+    cell->retime = RETIME_CUT;
     cell->options.reductions &= REDUCE_CLIENTS | REDUCE_SERVERS | REDUCE_EAGER;
     cell->ignored = 1u << PROPERTY_FENCE_ORDER | 1u << PROPERTY_NO_LOST_UPDATE;
 }
@@ -148,31 +145,34 @@ static void doubt_late(struct asking *asking, struct cell *cell)
         cell_doubt(cell, asking_late_doubt(asking));
 }
 
-static enum fail search_all(struct asking *asking, struct cells *cells, struct failure *failure)
+static enum fail search_all(const struct explore_asking *it, struct asking *asking,
+                            struct cells *cells, struct failure *failure)
 {
     struct asking_watch watch = {.asking = asking, .cells = cells};
     enum fail fail = FAIL_NONE;
     const int64_t deadline_us = deadline_of(cells);
     const int64_t until_us = part_of(deadline_us, SEARCH_FIFTHS, FIFTHS);
     for (watch.at = 0; watch.at < cells->count && !fail; watch.at++) {
-        struct explore_options *options = &cells->rows[watch.at].options;
-        options->watch = tell;
-        options->watch_context = &watch;
-        options->deadline_us = until_us;
-        fail = search(asking, &cells->rows[watch.at], failure);
-        options->watch = NULL;
-        options->deadline_us = deadline_us;
-        if (own_outcome(&cells->rows[watch.at])->end != END_TIME)
-            doubt_late(asking, &cells->rows[watch.at]);
+        struct cell *cell = &cells->rows[watch.at];
+        cell->options.watch = tell;
+        cell->options.watch_context = &watch;
+        cell->options.deadline_us = until_us;
+        fail = search(asking, cell, failure);
+        cell->options.watch = NULL;
+        cell->options.deadline_us = deadline_us;
+        if (own_outcome(cell)->end != END_TIME)
+            doubt_late(asking, cell);
         if (asking_failure(asking)->code && !cmd_stop) {
-            cell_doubt(&cells->rows[watch.at], asking_failure(asking)->text);
+            cell_doubt(cell, asking_failure(asking)->text);
             (void)asking_go_on(asking);
         }
-        cells->rows[watch.at].rounds_waits = asking_rounds_waits(asking);
+        cell->rounds_waits = asking_rounds_waits(asking);
         if (asking_untried_delay(asking))
-            cell_doubt(&cells->rows[watch.at], asking_untried_delay(asking));
-        if (!fail && !cmd_stop)
-            asking_audit_ahead(asking, AUDIT_PERCENT, until_us);
+            cell_doubt(cell, asking_untried_delay(asking));
+        if (fail || cmd_stop)
+            continue;
+        replays_ahead_ask(it->ahead, cell);
+        asking_audit_ahead(asking, AUDIT_PERCENT, until_us);
     }
     return fail;
 }
@@ -270,7 +270,7 @@ static enum fail decide(const struct explore_asking *it, struct cells *cells,
         return failure_set(failure, fail, "%s", why.text);
     for (int i = 0; i < cells->count; i++)
         suit_sections(&cells->rows[i], args->has_section);
-    fail = search_all(asking, cells, failure);
+    fail = search_all(it, asking, cells, failure);
     if (!cmd_stop && !fail)
         audit(asking, cells);
     /* Cells share their answers. */
@@ -323,19 +323,13 @@ static void try_orders(const struct explore_asking *it, struct asking *asking, s
 }
 
 /* The world of its replays is one of real workers. asking: NULL: it was not asked. */
-static void finish(struct explore_asking *it, struct asking *asking, struct cell *cell,
-                   struct worker_program *program)
+static void finish(const struct explore_asking *it, struct asking *asking, struct cell *cell)
 {
-    const struct explore_outcome *outcome = own_outcome(cell);
-    struct run run = confirm_run(&cell->options, outcome, cell_clients);
-    const struct history_head head = walk_head(&run, program);
-    const struct confirm_world world = worker_replays_world(it->replays, &head);
-    cell->world = &world;
-    cell->retime = it->adds_waits ? RETIME_FILL : RETIME_CUT;
-    cell_finish(cell);
+    struct cell_world in;
+    replays_ahead_take(it->ahead, cell);
+    worker_replays_finish(it->replays, cell, &in);
     if (asking)
-        try_orders(it, asking, cell, &run, &world);
-    cell->world = NULL;
+        try_orders(it, asking, cell, &in.run, &in.world);
 }
 
 static void keep_histories(struct explore_asking *asking, const char *folder)
@@ -366,7 +360,7 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
             own_outcome(&cells->rows[i])->end = END_STOPPED;
             cell_doubt(&cells->rows[i], "it was interrupted");
         }
-        finish(asking, asked, &cells->rows[i], &args->program->program);
+        finish(asking, asked, &cells->rows[i]);
     }
     const bool had_failed = asked && asking_failure(asked)->code;
     asking->past = asked ? *asking_find_past(asked) : (struct failure){0};
@@ -441,11 +435,13 @@ static enum fail decide_with_waits(struct explore_asking *asking, struct cells *
 {
     struct cells part = {.rows = memory_new((size_t)cells->count + 1, sizeof *part.rows)};
     struct cell **first = memory_new((size_t)cells->count + 1, sizeof *first);
-    struct explore_asking again = {.replays = asking->replays, .adds_waits = true, .finer = finer};
+    struct explore_asking again = {
+        .replays = asking->replays, .ahead = asking->ahead, .adds_waits = true, .finer = finer};
     for (int i = 0; i < cells->count; i++)
         if (is_to_be_asked_again(&cells->rows[i], finer)) {
             first[part.count] = &cells->rows[i];
-            part.rows[part.count++] = before[i];
+            part.rows[part.count] = before[i];
+            part.rows[part.count++].retime = RETIME_FILL;
         }
     enum fail fail = FAIL_NONE;
     if (part.count)
@@ -482,6 +478,7 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
     }
     struct cell *before = memory_new((size_t)cells->count + 1, sizeof *before);
     memcpy(before, cells->rows, (size_t)cells->count * sizeof *before);
+    asking->ahead = fail ? NULL : replays_ahead_start(asking->replays, args->program);
     heartbeat_begin();
     if (!fail)
         fail = decide_and_replay(asking, cells, args, NULL, failure);
@@ -494,6 +491,8 @@ enum fail explore_asking_run(struct explore_asking *asking, struct cells *cells,
         cell_disbelieve(&cells->rows[i], asking->past.text);
     for (int i = 0; i < cells->count; i++)
         asking->cells_again += cells->rows[i].adds_waits;
+    replays_ahead_end(asking->ahead);
+    asking->ahead = NULL;
     heartbeat_end();
     free(before);
     return fail;

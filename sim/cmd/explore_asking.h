@@ -6,6 +6,7 @@
 
 #include "ask/asking.h"
 #include "cmd/explore_cells.h"
+#include "run/replays_ahead.h"
 
 /* What all cells rest on. */
 struct explore_asking {
@@ -24,7 +25,8 @@ struct explore_asking {
     bool has_failed;      /* the worker did not answer alike, or what it said cannot be asked on */
     struct failure past;  /* somebody went past the proxy: no cell has a verdict */
     struct worker_replays
-        *replays; /* that were made, with their histories; explore_asking_close() */
+        *replays;                /* that were made, with their histories; explore_asking_close() */
+    struct replays_ahead *ahead; /* while it runs: of these, some are made by it; may be NULL */
 };
 
 void explore_asking_close(struct explore_asking *asking); /* of zeros: nothing */

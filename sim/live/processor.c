@@ -76,6 +76,22 @@ int processor_shared(void)
     return shared.number;
 }
 
+bool processor_has_others(void)
+{
+    cpu_set_t all;
+    return sched_getaffinity(0, sizeof all, &all) == 0 && CPU_COUNT(&all) > 1;
+}
+
+void processor_avoid(int number)
+{
+    cpu_set_t all;
+    if (number == NO_PROCESSOR || sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    CPU_CLR((size_t)number, &all);
+    if (CPU_COUNT(&all))
+        (void)sched_setaffinity(0, sizeof all, &all);
+}
+
 void processor_begin_child(void)
 {
     if (shared.number != NO_PROCESSOR)

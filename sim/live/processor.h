@@ -8,6 +8,8 @@
 #ifndef PICKLOCK_LIVE_PROCESSOR_H
 #define PICKLOCK_LIVE_PROCESSOR_H
 
+#include <stdbool.h>
+
 /* The calling thread, until as many have left as have joined; whoever is taken meanwhile, too. */
 void processor_join(void);
 void processor_take(int pid);
@@ -19,6 +21,12 @@ int processor_shared(void);
 
 /* Now and then: have they had enough of it? */
 void processor_look(void);
+
+/* May we run on several? */
+bool processor_has_others(void);
+/* Neither we nor what we start runs on that one any more, where there is another one. Before
+ * anybody has joined. */
+void processor_avoid(int number);
 
 /* In a child that has just been forked: it may run wherever its parent could at first. */
 void processor_begin_child(void);

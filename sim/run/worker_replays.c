@@ -3,9 +3,13 @@
 
 #include "base/memory.h"
 #include "history/history.h"
+#include "run/cell_result.h"
+#include "run/walk.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +24,7 @@ struct worker_replays {
     struct replay_memo *memo;
     char *folder; /* NULL: nothing is kept */
     int files;    /* in it, by number */
+    bool is_child;
     struct replay_recorder recorder;
 };
 
@@ -31,23 +36,41 @@ struct worker_replays *worker_replays_new(struct worker_program *program)
     return replays;
 }
 
+#define FILE_PREFIX ".replay-"
+
 static char *file_of(const struct worker_replays *replays, int number)
 {
-    return memory_format("%s/.replay-%d", replays->folder, number);
+    return memory_format("%s/" FILE_PREFIX "%s%d", replays->folder, replays->is_child ? "a" : "",
+                         number);
+}
+
+/* A child's, too, however it has ended. */
+static void remove_files(const char *folder)
+{
+    DIR *rows = opendir(folder);
+    for (const struct dirent *row; rows && (row = readdir(rows));)
+        if (strncmp(row->d_name, FILE_PREFIX, sizeof FILE_PREFIX - 1) == 0)
+            (void)unlinkat(dirfd(rows), row->d_name, 0);
+    if (rows)
+        (void)closedir(rows);
+}
+
+void worker_replays_rest(struct worker_replays *replays)
+{
+    for (int i = 0; i < KEPT_MAX; i++)
+        kept_workers_free(replays->kept[i]);
+    memset(replays->kept, 0, sizeof replays->kept);
+    replays->last = NULL;
 }
 
 void worker_replays_free(struct worker_replays *replays)
 {
     if (!replays)
         return;
-    for (int i = 0; i < replays->files; i++) {
-        char *path = file_of(replays, i);
-        (void)unlink(path);
-        free(path);
-    }
+    if (replays->folder)
+        remove_files(replays->folder);
     free(replays->folder);
-    for (int i = 0; i < KEPT_MAX; i++)
-        kept_workers_free(replays->kept[i]);
+    worker_replays_rest(replays);
     replay_memo_free(replays->memo);
     free(replays);
 }
@@ -99,6 +122,11 @@ void worker_replays_record(struct worker_replays *replays, const char *folder)
         (struct replay_recorder){.begin = begin_file, .end = end_file, .context = replays};
 }
 
+void worker_replays_begin_child(struct worker_replays *replays)
+{
+    replays->is_child = true;
+}
+
 bool worker_replays_link(const struct worker_replays *replays, const struct run *run,
                          const struct explore_finding *way, const char *path)
 {
@@ -140,6 +168,17 @@ const struct failure *worker_replays_past(const struct worker_replays *replays)
     return &replays->past;
 }
 
+void worker_replays_note_past(struct worker_replays *replays, const struct failure *past)
+{
+    if (!replays->past.code)
+        replays->past = *past;
+}
+
+struct replay_memo *worker_replays_memo(const struct worker_replays *replays)
+{
+    return replays->memo;
+}
+
 struct confirm_world worker_replays_world(struct worker_replays *replays,
                                           const struct history_head *head)
 {
@@ -149,4 +188,15 @@ struct confirm_world worker_replays_world(struct worker_replays *replays,
                                   .foreign = head,
                                   .memo = replays->memo,
                                   .recorder = replays->folder ? &replays->recorder : NULL};
+}
+
+void worker_replays_finish(struct worker_replays *replays, struct cell *cell, struct cell_world *in)
+{
+    const struct explore_outcome *outcome = &cell->searches[cell->options.section].outcome;
+    in->run = confirm_run(&cell->options, outcome, cell_clients);
+    in->head = walk_head(&in->run, replays->program);
+    in->world = worker_replays_world(replays, &in->head);
+    cell->world = &in->world;
+    cell_finish(cell);
+    cell->world = NULL;
 }

@@ -101,6 +101,35 @@ static void where_they_get_too_little_they_go_elsewhere_together(void **state)
     stop_sleeper(pid);
 }
 
+/* In a child, whose processors nobody else has to live with. */
+static void one_that_is_left_to_others_is_not_used(void **state)
+{
+    int status;
+    (void)state;
+    if (has_one_only())
+        skip();
+    assert_true(processor_has_others());
+    const int pid = fork();
+    if (pid == 0) {
+        cpu_set_t before, now, alone;
+        (void)processors_of(0, &before);
+        processor_avoid(NO_PROCESSOR);
+        bool is_right = processors_of(0, &now) == CPU_COUNT(&before);
+        const int first = sched_getcpu();
+        processor_avoid(first);
+        is_right &= processors_of(0, &now) == CPU_COUNT(&before) - 1;
+        is_right &= !CPU_ISSET((size_t)first, &now);
+        CPU_ZERO(&alone);
+        CPU_SET((size_t)sched_getcpu(), &alone);
+        (void)sched_setaffinity(0, sizeof alone, &alone);
+        processor_avoid(sched_getcpu()); /* the only one */
+        is_right &= processors_of(0, &now) == 1 && !processor_has_others();
+        _exit(is_right ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void who_has_ended_is_not_looked_for(void **state)
 {
     (void)state;
@@ -119,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_on_one_until_the_last_has_left),
         cmocka_unit_test(where_they_get_too_little_they_go_elsewhere_together),
+        cmocka_unit_test(one_that_is_left_to_others_is_not_used),
         cmocka_unit_test(who_has_ended_is_not_looked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

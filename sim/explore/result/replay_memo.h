@@ -25,4 +25,26 @@ void replay_memo_put(struct replay_memo *memo, const struct run *run,
 const char *replay_memo_file(const struct replay_memo *memo, const struct run *run,
                              const struct explore_finding *way);
 
+/* The same of ways that were made to find the times of their timers (retime.h): the choices of one
+ * that was made so (how: enum retime). */
+struct retimed_way {
+    struct choice *choices; /* borrowed */
+    int choices_count;
+    bool is_other; /* than the way's own */
+};
+/* False: it was not made yet. */
+bool replay_memo_find_retimed(const struct replay_memo *memo, const struct run *run,
+                              const struct explore_finding *way, int how,
+                              struct retimed_way *retimed);
+/* Copies. */
+void replay_memo_put_retimed(struct replay_memo *memo, const struct run *run,
+                             const struct explore_finding *way, int how,
+                             const struct retimed_way *retimed);
+
+/* All that was put since the last time, for a memo of another process of this program: *size bytes,
+ * which the caller frees. */
+char *replay_memo_pack(struct replay_memo *memo, size_t *size);
+/* Puts that. False: it is nothing of the kind, and nothing was put. */
+bool replay_memo_unpack(struct replay_memo *memo, const char *bytes, size_t size);
+
 #endif

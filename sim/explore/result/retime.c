@@ -175,9 +175,27 @@ static void hear_nothing(void *context, const struct event *event)
     (void)event;
 }
 
+static bool find_made(const struct run *run, struct explore_finding *way, enum retime how,
+                      const struct confirm_world *world, bool *is_other)
+{
+    struct retimed_way made;
+    if (!world->memo || !replay_memo_find_retimed(world->memo, run, way, (int)how, &made))
+        return false;
+    way->choices =
+        memory_resize(way->choices, (size_t)made.choices_count + 1, sizeof *way->choices);
+    for (int i = 0; i < made.choices_count; i++)
+        way->choices[i] = made.choices[i];
+    way->choices_count = made.choices_count;
+    *is_other = made.is_other;
+    return true;
+}
+
 bool retime(const struct run *given, struct explore_finding *way, enum retime how,
             const struct confirm_world *world)
 {
+    bool is_other;
+    if (find_made(given, way, how, world, &is_other))
+        return is_other;
     struct run run = *given;
     struct retimed it = {.way = way, .clients = given->clients, .lease_us = given->lease_us};
     struct failure failure = {0};
@@ -197,6 +215,10 @@ bool retime(const struct run *given, struct explore_finding *way, enum retime ho
         it.choices = memory_resize(it.choices, (size_t)it.count + 1, sizeof *it.choices);
         it.choices[it.count++] = way->choices[at];
     }
+    const struct retimed_way made = {
+        .choices = it.choices, .choices_count = it.count, .is_other = it.is_other};
+    if (world->memo && !fail)
+        replay_memo_put_retimed(world->memo, given, way, (int)how, &made);
     free(it.ticks);
     free(way->choices);
     way->choices = it.choices;

@@ -1,0 +1,356 @@
+/* replays_ahead.c - see replays_ahead.h.
+ *
+ *     parent   ask: bytes of a cell ----> file of cells   -+
+ *                                         a line: so many -+--> child: cell_finish()
+ *              take: memo <-- a line, file of results <---+     its memo's new entries
+ *
+ * Both files have no name. A line on the socket says that so many bytes more are there, so neither
+ * side waits for the other to read. Both are one program, so bytes of a struct are what they were;
+ * pointers into memory from before the fork, too. */
+#include "run/replays_ahead.h"
+
+#include "base/memory.h"
+#include "live/processor.h"
+#include "live/spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct asked_cell {
+    const struct cell *cell;
+    bool is_over; /* its replays are in the memo */
+};
+
+/* What goes one way. */
+struct lane_file {
+    int file;
+    off_t at; /* so far */
+};
+
+struct replays_ahead {
+    struct worker_replays *replays;
+    struct worker_scheme *program;
+    int pid; /* 0: it has ended */
+    int socket;
+    struct lane_file cells, results;
+    struct asked_cell *asked;
+    int asked_count;
+};
+
+struct told_size {
+    int number; /* of the cell that was asked for */
+    size_t size;
+};
+
+/* --- bytes --- */
+
+static bool write_all(int file, const char *bytes, size_t size, off_t at)
+{
+    while (size) {
+        const ssize_t written = pwrite(file, bytes, size, at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+        at += written;
+    }
+    return true;
+}
+
+static bool read_all(int file, char *bytes, size_t size, off_t at)
+{
+    while (size) {
+        const ssize_t got = pread(file, bytes, size, at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        size -= (size_t)got;
+        at += got;
+    }
+    return true;
+}
+
+struct buffer {
+    char *bytes;
+    size_t size;
+};
+
+static void add(struct buffer *buffer, const void *bytes, size_t size)
+{
+    buffer->bytes = memory_resize(buffer->bytes, buffer->size + size + 1, 1);
+    if (size)
+        memcpy(buffer->bytes + buffer->size, bytes, size);
+    buffer->size += size;
+}
+
+/* Frees the buffer. */
+static bool tell(const struct replays_ahead *it, struct lane_file *to, int number,
+                 struct buffer *buffer, int flags)
+{
+    const struct told_size line = {.number = number, .size = buffer->size};
+    bool is_told = write_all(to->file, buffer->bytes, buffer->size, to->at);
+    ssize_t sent;
+    do
+        sent = is_told ? send(it->socket, &line, sizeof line, flags | MSG_NOSIGNAL) : -1;
+    while (sent < 0 && errno == EINTR && is_told);
+    is_told = sent == (ssize_t)sizeof line;
+    to->at += is_told ? (off_t)buffer->size : 0;
+    free(buffer->bytes);
+    return is_told;
+}
+
+/* What the line tells of; NULL: it is not there. The caller frees. */
+static char *fetch(struct lane_file *from, const struct told_size *line)
+{
+    char *bytes = memory_new(line->size + 1, 1);
+    const bool is_there = read_all(from->file, bytes, line->size, from->at);
+    from->at += (off_t)line->size;
+    if (is_there)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* --- a cell on its way --- */
+
+struct told_cell {
+    struct worker_scheme program; /* as it is known by now */
+    struct cell cell;
+    int processor; /* that its parent uses */
+};
+
+/* Choices of its searches, in order. */
+static struct explore_finding *way_of(struct cell *cell, int number)
+{
+    struct cell_search *search = &cell->searches[number / PROPERTY_COUNT];
+    return &search->outcome.findings[number % PROPERTY_COUNT];
+}
+enum { WAYS = SECTION_COUNT * PROPERTY_COUNT };
+
+static struct buffer pack(const struct replays_ahead *it, const struct cell *cell)
+{
+    struct buffer buffer = {0};
+    struct told_cell *told = memory_new(1, sizeof *told);
+    told->program = *it->program;
+    told->cell = *cell;
+    told->processor = processor_shared();
+    add(&buffer, told, sizeof *told);
+    for (int i = 0; i < WAYS; i++) {
+        const struct explore_finding *way = way_of(&told->cell, i);
+        add(&buffer, way->choices, (size_t)way->choices_count * sizeof *way->choices);
+    }
+    free(told);
+    return buffer;
+}
+
+/* The parent's pointers go. */
+static void unpack(struct told_cell *told, const char *bytes)
+{
+    memcpy(told, bytes, sizeof *told);
+    bytes += sizeof *told;
+    struct cell *cell = &told->cell;
+    cell->options.subject = NULL;
+    cell->options.watch = NULL;
+    cell->doubt = cell->doubt ? memory_text("") : NULL; /* its parent knows why */
+    for (int i = 0; i < WAYS; i++) {
+        struct explore_finding *way = way_of(cell, i);
+        const size_t size = (size_t)way->choices_count * sizeof *way->choices;
+        way->choices = size ? memory_new(1, size) : NULL;
+        if (size)
+            memcpy(way->choices, bytes, size);
+        bytes += size;
+    }
+}
+
+/* --- the child --- */
+
+static bool is_stopped(const struct replays_ahead *it)
+{
+    const volatile int *stop = it->program->program.stop;
+    return stop && *stop;
+}
+
+static bool replay(struct replays_ahead *it, const struct told_size *line)
+{
+    struct buffer buffer = {0};
+    struct cell_world in;
+    char *bytes = fetch(&it->cells, line);
+    if (!bytes)
+        return false;
+    struct told_cell *told = memory_new(1, sizeof *told);
+    unpack(told, bytes);
+    free(bytes);
+    *it->program = told->program;
+    if (!it->results.at)
+        processor_avoid(told->processor);
+    worker_replays_finish(it->replays, &told->cell, &in);
+    cell_close(&told->cell);
+    free(told);
+    add(&buffer, worker_replays_past(it->replays), sizeof(struct failure));
+    size_t size;
+    char *packed = replay_memo_pack(worker_replays_memo(it->replays), &size);
+    add(&buffer, packed, size);
+    free(packed);
+    return tell(it, &it->results, line->number, &buffer, 0);
+}
+
+/* Signals of a terminal are for its parent, who ends it. */
+static _Noreturn void child_run(struct replays_ahead *it, int parent)
+{
+    struct told_size line;
+    ssize_t got = -1;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "replays-ahead"); /* as ps(1) has it */
+    worker_replays_begin_child(it->replays);
+    do
+        got = recv(it->socket, &line, sizeof line, 0);
+    while (!is_stopped(it) &&
+           ((got < 0 && errno == EINTR) || (got == (ssize_t)sizeof line && replay(it, &line))));
+    worker_replays_rest(it->replays);
+    _exit(0);
+}
+
+/* --- its parent --- */
+
+static void shut(const struct replays_ahead *it)
+{
+    const int open[] = {it->socket, it->cells.file, it->results.file};
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        if (open[i] >= 0)
+            (void)close(open[i]);
+}
+
+struct replays_ahead *replays_ahead_start(struct worker_replays *replays,
+                                          struct worker_scheme *program)
+{
+    int ends[2], parent = (int)getpid();
+    if (!processor_has_others() || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return NULL;
+    struct replays_ahead *it = memory_new(1, sizeof *it);
+    *it = (struct replays_ahead){.replays = replays, .program = program, .socket = ends[0]};
+    it->cells.file = memfd_create("cells", MFD_CLOEXEC);
+    it->results.file = memfd_create("results", MFD_CLOEXEC);
+    (void)fflush(stdout); /* once is enough, should the child run out of memory */
+    it->pid = it->cells.file >= 0 && it->results.file >= 0 ? (int)fork() : -1;
+    if (it->pid == 0) {
+        (void)close(ends[0]);
+        it->socket = ends[1];
+        child_run(it, parent);
+    }
+    (void)close(ends[1]);
+    if (it->pid > 0)
+        return it;
+    shut(it);
+    free(it);
+    return NULL;
+}
+
+static void kill_child(struct replays_ahead *it)
+{
+    if (!it->pid)
+        return;
+    (void)kill(it->pid, SIGTERM);
+    (void)spawn_await_end(it->pid);
+    it->pid = 0;
+}
+
+void replays_ahead_end(struct replays_ahead *ahead)
+{
+    if (!ahead)
+        return;
+    (void)shutdown(ahead->socket, SHUT_RDWR);
+    kill_child(ahead);
+    shut(ahead);
+    free(ahead->asked);
+    free(ahead);
+}
+
+int replays_ahead_pid(const struct replays_ahead *ahead)
+{
+    return ahead ? ahead->pid : 0;
+}
+
+static bool has_found(const struct cell *cell)
+{
+    bool has = false;
+    for (int s = 0; s < SECTION_COUNT; s++)
+        for (int i = 0; i < PROPERTY_COUNT; i++)
+            has |= cell->searches[s].outcome.findings[i].verdict == VERDICT_VIOLATED;
+    return has;
+}
+
+void replays_ahead_ask(struct replays_ahead *ahead, const struct cell *cell)
+{
+    if (!ahead || !ahead->pid || !has_found(cell))
+        return;
+    struct buffer buffer = pack(ahead, cell);
+    if (!tell(ahead, &ahead->cells, ahead->asked_count, &buffer, MSG_DONTWAIT))
+        return;
+    ahead->asked =
+        memory_resize(ahead->asked, (size_t)ahead->asked_count + 1, sizeof *ahead->asked);
+    ahead->asked[ahead->asked_count++] = (struct asked_cell){.cell = cell};
+}
+
+/* False: what it says is no result. */
+static bool hear(struct replays_ahead *it, const struct told_size *line)
+{
+    struct failure past;
+    char *bytes = line->number < it->asked_count ? fetch(&it->results, line) : NULL;
+    bool is_good = bytes && line->size >= sizeof past;
+    if (is_good) {
+        memcpy(&past, bytes, sizeof past);
+        is_good = replay_memo_unpack(worker_replays_memo(it->replays), bytes + sizeof past,
+                                     line->size - sizeof past);
+    }
+    if (is_good)
+        it->asked[line->number].is_over = true;
+    if (is_good && past.code)
+        worker_replays_note_past(it->replays, &past);
+    free(bytes);
+    return is_good;
+}
+
+enum { LOOK_MS = 100 };
+
+/* Until it has said something, or a moment has passed. */
+static void wait_a_moment(struct replays_ahead *it)
+{
+    struct pollfd ready = {.fd = it->socket, .events = POLLIN};
+    struct told_size line;
+    if (poll(&ready, 1, LOOK_MS) <= 0) {
+        (void)kill(it->pid, SIGCONT); /* should somebody have stopped it */
+        return;
+    }
+    const ssize_t got = recv(it->socket, &line, sizeof line, MSG_DONTWAIT);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got != (ssize_t)sizeof line || !hear(it, &line))
+        kill_child(it);
+}
+
+void replays_ahead_take(struct replays_ahead *ahead, const struct cell *cell)
+{
+    for (int i = ahead ? ahead->asked_count : 0; i > 0; i--) {
+        const struct asked_cell *asked = &ahead->asked[i - 1];
+        if (asked->cell != cell)
+            continue;
+        while (!asked->is_over && ahead->pid && !is_stopped(ahead))
+            wait_a_moment(ahead);
+        return;
+    }
+}
