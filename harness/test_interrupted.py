@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree
 
@@ -280,6 +281,23 @@ def test_a_stress_run_whose_server_dies_keeps_what_it_found(tmp_path):
     found = [{p["property"] for p in row["properties"] if p["verdict"] == "violated"} for row in (died, again.json["results"][0])]
     assert again.status == 1 and found[0] == found[1], (found, again)
     assert not [p for p in again.json["results"][0]["properties"] if p["verdict"] == "holds"]
+
+
+@pytest.mark.parametrize("lock", [["--scheme", "set-nx-px-cad"], ["--worker", f"{sys.executable} sim/test/scheme_worker.py set-nx-px-cad"]])
+def test_a_signal_ends_the_wait_for_a_server_that_is_stopped(tmp_path, lock):
+    """It neither ends nor answers. Its history has an end, and says why."""
+    before = servers()
+    process = stressing(tmp_path, *lock, "--no-faults", "--history")
+    stopped = servers() - before
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    (row,) = results_of(tmp_path)["results"]
+    assert stopped and status == 2 and row["trouble"].endswith(" was not answered before the run was told to end"), (out, err)
+    said = json.loads((tmp_path / "latest" / row["history"]).read_text().splitlines()[-1])
+    assert said["incomplete"] == row["trouble"], said
+    until(lambda: not stopped & servers(), "nothing is left")
 
 
 def test_what_was_found_stays_where_somebody_elses_server_dies(tmp_path):

@@ -403,6 +403,7 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
 {
     const struct stress_options *options = crowd->options;
     *outcome = (struct stress_outcome){.clients = options->clients, .was_one_at_a_time = true};
+    control_heed(stress_hurried_by(options));
     crowd->began_us = monotonic_us();
     crowd->is_running = true;
     for (int i = 0; i < options->clients; i++)
@@ -417,12 +418,15 @@ enum fail crowd_run(struct crowd *crowd, struct stress_outcome *outcome, struct 
         outcome->injected_wait_us += injected_wait_us(&crowd->members[i].wait, outcome->elapsed_us);
     outcome->was_stopped = stress_is_cut_short(options, outcome->elapsed_us);
     outcome->has_seen_enough = crowd->has_seen_enough;
+    if (outcome->was_stopped)
+        compare_clocks(crowd); /* whoever does not answer is not waited for */
     if (!crowd->doubt.code)
         drain(crowd);
     compare_clocks(crowd);
     struct failure why;
     if (!crowd->failure.code && !crowd->doubt.code && read_counters(crowd, &why))
         crowd_fail(crowd, &why);
+    control_heed(NULL);
     if (crowd->failure.code == FAIL_UNAVAILABLE)
         end_early(crowd, outcome);
     outcome->doubt = crowd->doubt;
