@@ -174,6 +174,22 @@ def test_a_server_that_evicts_is_no_witness(tmp_path, is_theirs):
     assert result.status == 1 and "A sent EVAL" in "\n".join(violated(results)["release-own"]["witness"]), result.out + result.err
 
 
+def test_a_connection_that_was_rejected_hides_no_other(tmp_path):
+    """The server has taken as many as were begun through the proxy, and one of these was not among them."""
+    with server("--maxclients", "4") as port:
+        crowd = """
+third, fourth = Raw(), Raw()
+assert third.says("PING") == b"+PONG" and fourth.hears()[:4] == b"-ERR" and fourth.hears() == b""
+third.socket.shutdown(socket.SHUT_RDWR); assert third.hears() == b""
+stranger = redis.Redis(port=%d)
+while True:
+    try: stranger.ping(); break
+    except redis.RedisError: pass
+""" % port
+        result, results = json_of(tmp_path, RAW + TEXTS + LAPSED + crowd + TOOK, "--redis", f"redis://127.0.0.1:{port}")
+    assert unknown(result, results, but=OVERRUN)
+
+
 def test_a_script_beside_that_names_no_watched_key_is_no_blame_of_another(tmp_path):
     """It may have its key written in, and comes through the proxy, too."""
     rules = "wait: command=EVALSHA nth=1 -> hold until=gone\ngo: command=ECHO -> release gone"

@@ -12,7 +12,7 @@
 enum { ASKS_MAX = 3 };
 
 struct server_counts {
-    int64_t clients, received, evicted;
+    int64_t clients, received, rejected, evicted;
     bool is_plain; /* a server that changes no key by itself, nor because another server says so */
 };
 
@@ -51,42 +51,45 @@ static bool ask(redisContext *control, struct server_counts *counts)
     *counts = (struct server_counts){
         .clients = number_of(info, "connected_clients"),
         .received = number_of(info, "total_connections_received"),
+        .rejected = number_of(info, "rejected_connections"),
         .evicted = number_of(info, "evicted_keys"),
         .is_plain = strcmp(role, "master") == 0 && number_of(info, "connected_slaves") == 0 &&
                     number_of(info, "cluster_enabled") <= 0 && !has_strange_module(info)};
     if (reply)
         freeReplyObject(reply);
-    return counts->clients >= 0 && counts->received >= 0 && counts->evicted >= 0;
+    return counts->clients >= 0 && counts->received >= 0 && counts->rejected >= 0 &&
+           counts->evicted >= 0;
 }
 
 static const char others[] = "somebody else is connected to the server, or was since the run began";
 static const char silent[] = "the server does not say (INFO) who is connected to it";
 static const char not_plain[] = "the server is a replica, or has one, is part of a cluster, or has "
                                 "a module that may change keys";
-static const char not_counted[] = "a connection of the proxy's is none that the server has counted";
+static const char not_counted[] = "the server has not counted all connections of the proxy's";
 
 void alone_begin(struct alone *alone, redisContext *control, bool is_ours)
 {
     struct server_counts counts = {0};
     bool has_others = true;
     *alone = (struct alone){0};
-    for (int i = 0; i < ASKS_MAX && has_others && !alone->not ; i++) {
+    for (int i = 0; i < ASKS_MAX && has_others && !alone->why_not; i++) {
         if (!ask(control, &counts))
-            alone->not = silent;
+            alone->why_not = silent;
         else if (!counts.is_plain)
-            alone->not = not_plain;
+            alone->why_not = not_plain;
         has_others = !is_ours && counts.clients != 1;
     }
-    if (has_others && !alone->not )
-        alone->not = others;
+    if (has_others && !alone->why_not)
+        alone->why_not = others;
     alone->received = counts.received;
+    alone->rejected = counts.rejected;
     alone->evicted = counts.evicted;
 }
 
 void alone_end(struct alone *alone, const char *why)
 {
-    if (!alone->not )
-        alone->not = why;
+    if (!alone->why_not)
+        alone->why_not = why;
 }
 
 const char *alone_not(struct alone *alone, redisContext *control, uint64_t dials)
@@ -96,20 +99,21 @@ const char *alone_not(struct alone *alone, redisContext *control, uint64_t dials
     const int asks = dials == alone->dials ? 1 : ASKS_MAX;
     const int64_t known = alone->received + (int64_t)dials;
     struct server_counts counts = {0};
-    for (int i = 0; i < asks && !alone->not ; i++) {
+    for (int i = 0; i < asks && !alone->why_not; i++) {
         if (!ask(control, &counts))
-            alone->not = silent;
+            alone->why_not = silent;
         else if (!counts.is_plain)
-            alone->not = not_plain;
+            alone->why_not = not_plain;
         else if (counts.received > known)
-            alone->not = others;
+            alone->why_not = others;
+        else if (counts.rejected != alone->rejected)
+            alone->why_not = not_counted;
         else if (counts.evicted != alone->evicted)
-            alone->not = "the server has evicted keys";
+            alone->why_not = "the server has evicted keys";
     }
-    if (alone->not )
-        return alone->not ;
-    if (counts.received != known)
-        return not_counted;
+    /* Another one may take the place of one that is not counted. */
+    if (!alone->why_not && counts.received != known)
+        alone->why_not = not_counted;
     alone->dials = dials;
-    return NULL;
+    return alone->why_not;
 }

@@ -77,6 +77,7 @@ static void on_dialled(void *context, void *owner, int own_port)
 {
     struct watched_link *link = owner;
     (void)context;
+    link->stands = true;
     link->own_port = own_port;
     if (link->watching->reads && own_port)
         reads_join(link->watching->reads, link);
@@ -328,6 +329,10 @@ static void on_closed(void *context, void *owner)
         reads_leave(watching->reads, link);
     if (link->late.request)
         late_heard(watching, link, false);
+    if (!link->stands)
+        alone_end(&watching->alone,
+                  "whether the server has counted a connection of the proxy's that "
+                  "ended before it stood is not known");
     watched_link_forget_transaction(link);
     watching->links--;
     leave_list(link);

@@ -109,6 +109,7 @@ struct watched_link {
     int waits;     /* requests under way that may wait for others (BLPOP) */
     bool is_lost;  /* what it does is not followed any more */
     bool has_peer; /* below */
+    bool stands;   /* the server's side, too */
 
     uint64_t number;
     int peer_port, own_port;
