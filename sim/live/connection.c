@@ -1,9 +1,5 @@
 /* connection.c - see connection.h: the client's side, and what becomes of a connection. The proxy's
- * side is in endpoint.c.
- *
- * The adapter between hiredis and libuv is our own: a reset connection makes libuv report an error
- * instead of "readable", and the one that comes with hiredis 0.14 ignores errors, so that its
- * client would wait for ever. */
+ * side is in endpoint.c, and when it reads and writes in adapter.c. */
 #include "live/connection.h"
 
 #include "base/memory.h"
@@ -89,133 +85,11 @@ void exchanges_leave(struct connection *connection)
     }
 }
 
-/* --- hiredis on libuv --- */
-
 static void poll_closed(uv_handle_t *handle)
 {
     struct connection *connection = handle->data;
     connection->poll_is_open = false;
     connection_let_go(connection);
-}
-
-static void poll_ready(uv_poll_t *poll, int status, int events)
-{
-    struct connection *connection = poll->data;
-    /* After an error a read is what makes hiredis learn of it. */
-    if (connection->async && (status < 0 || (events & UV_READABLE)))
-        redisAsyncHandleRead(connection->async);
-    /* What a reply leads to goes at once: the server works on it while the next ones are read here,
-     * where else each of the two would wait for the other one's batch. A proxy in between is ours,
-     * and in this loop. */
-    if (connection->endpoint->direct_port)
-        endpoint_write(connection->endpoint);
-    if (connection->async && status == 0 && (events & UV_WRITABLE))
-        redisAsyncHandleWrite(connection->async);
-}
-
-static void poll_wants(struct connection *connection, int events)
-{
-    connection->polled = events;
-    if (events)
-        (void)uv_poll_start(&connection->poll, events, poll_ready);
-    else
-        (void)uv_poll_stop(&connection->poll);
-}
-
-static void add_read(void *data)
-{
-    struct connection *connection = data;
-    if (!(connection->polled & UV_READABLE))
-        poll_wants(connection, connection->polled | UV_READABLE);
-}
-
-static void remove_read(void *data)
-{
-    struct connection *connection = data;
-    poll_wants(connection, connection->polled & ~UV_READABLE);
-}
-
-void connection_is_due(struct connection *connection, enum due due)
-{
-    struct due_list *list = &connection->endpoint->due[due];
-    if (connection->is_due[due])
-        return;
-    connection->is_due[due] = true;
-    connection->due_next[due] = NULL;
-    *list->end = connection;
-    list->end = &connection->due_next[due];
-}
-
-static struct connection *take_due(struct endpoint *endpoint, enum due due)
-{
-    struct due_list *list = &endpoint->due[due];
-    struct connection *connection = list->first;
-    if (!connection)
-        return NULL;
-    list->first = connection->due_next[due];
-    if (!list->first)
-        list->end = &list->first;
-    connection->is_due[due] = false;
-    return connection;
-}
-
-static void forget_due(struct connection *connection, enum due due)
-{
-    struct due_list *list = &connection->endpoint->due[due];
-    struct connection **at = &list->first;
-    if (!connection->is_due[due])
-        return;
-    while (*at != connection)
-        at = &(*at)->due_next[due];
-    *at = connection->due_next[due];
-    if (!*at)
-        list->end = at;
-    connection->is_due[due] = false;
-}
-
-/* A socket that is connected can nearly always be written to: that is tried once, before the loop
- * waits, for it costs less than to be told so. */
-static void add_write(void *data)
-{
-    struct connection *connection = data;
-    if ((connection->polled & UV_WRITABLE) || connection->is_due[DUE_WRITE])
-        return;
-    if (connection->is_flushing || !(connection->async->c.flags & REDIS_CONNECTED))
-        poll_wants(connection, connection->polled | UV_WRITABLE);
-    else
-        connection_is_due(connection, DUE_WRITE);
-}
-
-void endpoint_write(struct endpoint *endpoint)
-{
-    struct connection *connection;
-    while ((connection = take_due(endpoint, DUE_WRITE))) {
-        connection->is_flushing = true;
-        if (connection->async)
-            redisAsyncHandleWrite(connection->async);
-        connection->is_flushing = false;
-        if (endpoint->is_eager && connection->link)
-            connection_is_due(connection, DUE_TAKE);
-    }
-}
-
-void endpoint_move(struct endpoint *endpoint)
-{
-    struct connection *connection;
-    while ((connection = take_due(endpoint, DUE_HEAR)))
-        if (connection->async)
-            redisAsyncHandleRead(connection->async);
-    endpoint_write(endpoint);
-    while ((connection = take_due(endpoint, DUE_TAKE)))
-        if (connection->link)
-            proxy_link_take(connection->link);
-}
-
-static void remove_write(void *data)
-{
-    struct connection *connection = data;
-    if (connection->polled & UV_WRITABLE)
-        poll_wants(connection, connection->polled & ~UV_WRITABLE);
 }
 
 /* hiredis is about to close the socket: from here on its context is as good as gone. */
@@ -227,8 +101,7 @@ static void clean_up(void *data)
         (void)snprintf(connection->endpoint->complaint, sizeof connection->endpoint->complaint,
                        "%.100s", connection->async->c.errstr);
     connection->async = NULL;
-    for (int due = 0; due < DUE_COUNT; due++)
-        forget_due(connection, (enum due)due);
+    connection_forget_due(connection);
     uv_close((uv_handle_t *)&connection->poll, poll_closed);
     connection_broke(connection);
     /* What is held there would wait for ever. */
@@ -262,6 +135,7 @@ static void greeted(redisAsyncContext *async, void *got, void *data)
     const redisReply *reply = got;
     struct connection *connection = async->data;
     (void)data;
+    connection->unheard_greetings--;
     if (reply && reply->type == REDIS_REPLY_ERROR)
         control_login_refused(reply->str, connection->endpoint->complaint,
                               sizeof connection->endpoint->complaint);
@@ -277,6 +151,7 @@ static void greet(struct connection *connection, const struct url *login)
     if (login->database)
         (void)redisAsyncCommand(connection->async, greeted, NULL, "SELECT %d", login->database);
     connection->greetings = (login->has_login ? 1 : 0) + (login->database ? 1 : 0);
+    connection->unheard_greetings = connection->greetings;
 }
 
 /* A user who may not PING has been answered, too; who is one too many has not. */
@@ -285,6 +160,7 @@ static void pinged(redisAsyncContext *async, void *got, void *data)
     const redisReply *reply = got;
     struct connection *connection = async->data;
     (void)data;
+    connection->unheard_greetings--;
     if (!reply)
         return;
     connection->is_greeted = reply->type != REDIS_REPLY_ERROR || !strncmp(reply->str, "NOPERM", 6);
@@ -301,6 +177,8 @@ void connection_greet(struct connection *connection)
         return; /* it is ending, and that is told */
     connection->sent += sizeof ping - 1;
     connection->greetings++;
+    connection->unheard_greetings++;
+    connection_watch(connection, true);
 }
 
 void connection_pass(struct connection *connection, const char *bytes, size_t length)
@@ -311,6 +189,8 @@ void connection_pass(struct connection *connection, const char *bytes, size_t le
         return; /* it is ending, and that is told */
     connection->sent += length;
     connection->greetings++;
+    connection->unheard_greetings++;
+    connection_watch(connection, true);
 }
 
 static enum fail no_connection(const redisAsyncContext *async, const struct endpoint *endpoint,
@@ -357,8 +237,11 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
     int error = 0, near_end;
     redisAsyncContext *async = dial(endpoint, &near_end);
     struct connection *connection = memory_new(1, sizeof *connection);
+    connection->endpoint = endpoint;
+    connection->owner = owner;
+    connection->async = async;
     if (async && !async->err)
-        error = uv_poll_init(endpoint->loop, &connection->poll, async->c.fd);
+        error = connection_poll(connection);
     if (!async || async->err || error < 0) {
         enum fail fail =
             error < 0 ? failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(error))
@@ -370,22 +253,12 @@ enum fail connection_new(struct connection **made, struct endpoint *endpoint, vo
         free(connection);
         return fail;
     }
-    connection->endpoint = endpoint;
-    connection->owner = owner;
-    connection->async = async;
-    connection->poll.data = connection;
-    connection->poll_is_open = true;
     connection->port = near_end < 0 ? own_port(async->c.fd) : 0;
     endpoint->connections++;
     if (endpoint->direct_port)
         join_directly(connection);
     else if (near_end < 0)
         endpoint->by_port[connection->port] = connection;
-    async->data = async->ev.data = connection;
-    async->ev.addRead = add_read;
-    async->ev.delRead = remove_read;
-    async->ev.addWrite = add_write;
-    async->ev.delWrite = remove_write;
     async->ev.cleanup = clean_up;
     (void)redisAsyncSetConnectCallback(async, connected);
     if (near_end >= 0)

@@ -92,7 +92,7 @@ struct endpoint {
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */
     struct due_list due[DUE_COUNT];
-    bool is_eager;            /* endpoint_move() is called before the loop waits */
+    bool is_eager;            /* endpoint_move() is called whenever there is something to move */
     struct read_order *order; /* of what the server executes; NULL: not asked for */
     int connections;          /* that exist, those being closed too; ... */
     int linked;               /* ... and those of them that have a link */
@@ -106,11 +106,13 @@ struct connection {
     void *owner;
     redisAsyncContext *async;
     uv_poll_t poll;
-    int polled; /* enum uv_poll_event */
+    int polled;        /* enum uv_poll_event */
+    bool is_unwatched; /* the loop does not look for replies: who lets them go knows */
     struct connection *due_next[DUE_COUNT];
     bool is_due[DUE_COUNT], is_flushing;
     int port;
-    int greetings; /* requests of the login that have not passed the proxy yet */
+    int greetings;         /* requests of the login that have not passed the proxy yet, ... */
+    int unheard_greetings; /* ... and whose answers were not heard */
     struct proxy_link *link;
     int server_port;           /* of the proxy's end of the connection to the server; 0: not yet */
     struct read_stream stream; /* as its server reads it */
@@ -134,7 +136,8 @@ void endpoint_free(struct endpoint *endpoint);
 
 /* Of an eager one: replies that were let go are heard, what clients have to say is written, and
  * read by the proxy. One wait of the loop then serves a whole round trip; without it, it is three.
- */
+ * It comes by itself behind each reply of a server, and before the loop waits; whoever has made
+ * clients say something else, and is about to choose how long to wait, calls it. */
 void endpoint_move(struct endpoint *endpoint);
 
 /* Connects. FAIL_UNAVAILABLE: no descriptor, no port. */

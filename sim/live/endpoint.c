@@ -233,13 +233,6 @@ static void deliver_directly(struct exchange *exchange)
         events->delivered(exchange);
 }
 
-/* A reply goes on to it, or will before this turn of the loop ends. */
-static void can_be_heard(struct connection *connection)
-{
-    if (connection->endpoint->is_eager && connection->async)
-        connection_is_due(connection, DUE_HEAR);
-}
-
 static enum proxy_decision hook_reply(void *context, void *link_owner,
                                       struct proxy_request *request, const char *bytes,
                                       size_t length)
@@ -276,7 +269,6 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
         return PROXY_HOLD;
     exchange->may_be_delivered = true;
     exchange->at_proxy[0] = NULL;
-    can_be_heard(connection);
     return PROXY_PASS;
 }
 
@@ -310,6 +302,21 @@ static void hook_notice(void *context, void *link_owner, const char *words)
         proxy_link_cut(connection->link, PROXY_RST);
 }
 
+static void hook_told(void *context, void *link_owner)
+{
+    const struct endpoint *endpoint = context;
+    struct connection *connection = link_owner;
+    if (endpoint->is_eager && connection && connection->async)
+        connection_is_due(connection, DUE_HEAR);
+}
+
+static void hook_settled(void *context)
+{
+    struct endpoint *endpoint = context;
+    if (endpoint->is_eager)
+        endpoint_move(endpoint);
+}
+
 /* --- letting go --- */
 
 static void reply_forward(struct exchange *exchange)
@@ -318,7 +325,6 @@ static void reply_forward(struct exchange *exchange)
     exchange->at_proxy[0] = NULL;
     if (!request)
         return;
-    can_be_heard(exchange->connection);
     proxy_reply_forward(request);
 }
 
@@ -407,7 +413,11 @@ bool exchange_is_at_head(const struct exchange *exchange)
 
 static void before_waiting(uv_prepare_t *flush)
 {
-    endpoint_write(flush->data);
+    struct endpoint *endpoint = flush->data;
+    if (endpoint->is_eager)
+        endpoint_move(endpoint);
+    else
+        endpoint_write(endpoint);
 }
 
 /* The loop does not go on for its sake. */
@@ -433,6 +443,8 @@ enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,
         .reply = hook_reply,
         .closed = hook_closed,
         .notice = hook_notice,
+        .told = hook_told,
+        .settled = hook_settled,
         .context = endpoint,
     };
     memset(endpoint, 0, sizeof *endpoint);

@@ -1,11 +1,18 @@
-/* endpoint.h - what connection.c and endpoint.c share: the two halves of a connection. */
+/* endpoint.h - what connection.c, adapter.c and endpoint.c share: the two halves of a connection.
+ */
 #ifndef PICKLOCK_LIVE_ENDPOINT_H
 #define PICKLOCK_LIVE_ENDPOINT_H
 
 #include "live/connection.h"
 
-/* Puts it on that list, unless it is there. */
+/* Puts it on that list, unless it is there; takes it off all lists. */
 void connection_is_due(struct connection *connection, enum due due);
+void connection_forget_due(struct connection *connection);
+
+/* hiredis reads and writes on the loop from here on. Below 0: an error of libuv's. */
+int connection_poll(struct connection *connection);
+/* Does the loop look for replies? In the beginning it does. */
+void connection_watch(struct connection *connection, bool is_watched);
 
 /* Frees the connection when nobody holds it any more. */
 void connection_let_go(struct connection *connection);

@@ -33,15 +33,21 @@ void flow_sink_gone(struct flow *flow)
     block_free(&flow->backlog);
 }
 
-static void took(struct flow *flow, size_t length)
+static void took(const struct flow *flow, size_t length)
 {
-    if (!flow->is_to_server)
-        flow->link->proxy->bytes_written += length;
+    const struct proxy_hooks *hooks = &flow->link->proxy->hooks;
+    if (flow->is_to_server)
+        return;
+    flow->link->proxy->bytes_written += length;
+    if (hooks->told)
+        hooks->told(hooks->context, flow->link->owner);
 }
 
 static void on_written(uv_write_t *write, int status)
 {
     struct flow *flow = write->data;
+    struct proxy *proxy = flow->link->proxy;
+    const bool is_to_server = flow->is_to_server;
     size_t length = block_length(&flow->writing);
     flow->is_writing = false;
     block_free(&flow->writing);
@@ -57,6 +63,8 @@ static void on_written(uv_write_t *write, int status)
         link_flushed(flow);
     else
         flow_run(flow);
+    if (!is_to_server)
+        proxy_settled(proxy);
 }
 
 void flow_push(struct flow *flow)
@@ -363,17 +371,6 @@ void flow_take(struct flow *flow, const char *bytes, size_t length)
     flow_run(flow);
 }
 
-/* There is something to read. It is read here: without a buffer libuv reads nothing itself, and
- * calls on_read() with UV_ENOBUFS. */
-static void on_allocate(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
-{
-    struct flow *flow = handle->data;
-    struct proxy *proxy = flow->link->proxy;
-    (void)wanted;
-    proxy->received = side_receive(flow->from, proxy->read_buffer, READ_MAX);
-    *buffer = uv_buf_init(NULL, 0);
-}
-
 void flow_source_ended(struct flow *flow, enum flow_ending ending)
 {
     struct proxy_link *link = flow->link;
@@ -391,62 +388,6 @@ void flow_source_ended(struct flow *flow, enum flow_ending ending)
     } else {
         flow_run(flow);
     }
-}
-
-/* length: as libuv has it. */
-static void take(struct flow *flow, const char *bytes, ssize_t length)
-{
-    struct proxy_link *link = flow->link;
-    if (link->is_over || length == 0 || length == UV_EAGAIN)
-        return;
-    link->proxy->reads++;
-    if (length > 0 && flow->from->tls) {
-        tls_session_feed(flow->from->tls, bytes, (size_t)length);
-        flow_take_tls(flow);
-        return;
-    }
-    if (length > 0) {
-        if (flow->is_to_server)
-            link->proxy->bytes_read += (uint64_t)length;
-        flow_take(flow, bytes, (size_t)length);
-        return;
-    }
-    flow_source_ended(flow, length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST);
-}
-
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
-{
-    struct flow *flow = stream->data;
-    if (length == UV_ENOBUFS)
-        take(flow, flow->link->proxy->read_buffer, flow->link->proxy->received);
-    else
-        take(flow, buffer->base, length);
-}
-
-void flow_read_now(struct flow *flow)
-{
-    char *bytes = flow->link->proxy->read_buffer;
-    if (flow->is_reading && !flow->from->tls && !flow->from->carried)
-        take(flow, bytes, side_receive(flow->from, bytes, READ_MAX));
-}
-
-/* Reads as long as there is room. */
-void flow_start(struct flow *flow)
-{
-    struct proxy_link *link = flow->link;
-    size_t kept =
-        block_length(&flow->held) + block_length(&flow->backlog) + block_length(&flow->writing);
-    size_t room = KEPT_MAX + link->proxy->looked_at;
-    size_t room_below = flow->is_reading ? room : room / 2;
-    bool can_read = flow->from->is_open && flow->from->is_connected && !flow->ending &&
-                    !link->is_over && !link->is_silent && !flow->is_owner_full && kept < room_below;
-    if (can_read == flow->is_reading || !flow->from->is_open)
-        return;
-    flow->is_reading = can_read;
-    if (!can_read)
-        side_read_stop(flow->from);
-    else if (side_read_start(flow->from, on_allocate, on_read) < 0)
-        link_over(link, LEAVE_RST, LEAVE_FIN);
 }
 
 void flow_run(struct flow *flow)

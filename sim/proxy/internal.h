@@ -100,9 +100,10 @@ struct flow {
     struct block backlog, writing;
     uv_write_t write;
     bool is_writing, is_reading, is_running, runs_again;
-    bool is_raw;  /* relayed unread from here on */
-    bool is_mute; /* nobody takes what is written */
-    bool is_shut; /* TLS: close_notify stands behind the last byte */
+    bool is_unwatched; /* it reads, and the loop does not look: proxy_link_watch() */
+    bool is_raw;       /* relayed unread from here on */
+    bool is_mute;      /* nobody takes what is written */
+    bool is_shut;      /* TLS: close_notify stands behind the last byte */
     enum frame frame;
     bool is_whole;                   /* the frame in hand is complete */
     bool is_streaming;               /* the beginning of the frame in hand has gone */
@@ -180,6 +181,7 @@ enum fail address_resolve(const struct proxy_address *wanted, struct address *ad
 
 /* proxy.c */
 void proxy_link_gone(struct proxy_link *link); /* takes link */
+void proxy_settled(const struct proxy *proxy); /* not from within a hook */
 void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -221,9 +223,7 @@ void link_dial(struct proxy_link *link);
 /* flow.c */
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
                enum resp_side resp_side);
-void flow_start(struct flow *flow);    /* starts to read, unless it must not */
-void flow_read_now(struct flow *flow); /* what has come, if it reads: see proxy_link_take() */
-void flow_run(struct flow *flow);      /* looks again at what is held; finishes if it can */
+void flow_run(struct flow *flow); /* looks again at what is held; finishes if it can */
 /* What passed goes to the wire, or to the owner who asked for it; borrows bytes. */
 void flow_emit(struct flow *flow, const char *bytes, size_t length);
 void flow_write(struct flow *flow, const char *bytes, size_t length); /* now or later; borrows */
@@ -234,6 +234,11 @@ void flow_take(struct flow *flow, const char *bytes, size_t length); /* they wer
 void flow_source_ended(struct flow *flow, enum flow_ending ending);
 void flow_sink_gone(struct flow *flow);
 void flow_free(struct flow *flow);
+
+/* flow_read.c */
+void flow_start(struct flow *flow);    /* starts to read, unless it must not */
+void flow_read_now(struct flow *flow); /* what has come, if it reads: see proxy_link_take() */
+void flow_watch(struct flow *flow, bool is_watched); /* see proxy_link_watch() */
 
 /* flow_tls.c */
 /* A piece of the backlog, encrypted, behind what TLS has to say for itself: is what is written. */

@@ -337,3 +337,9 @@ void proxy_link_take(struct proxy_link *link)
     if (!link->is_over)
         flow_read_now(&link->to_server);
 }
+
+void proxy_link_watch(struct proxy_link *link, bool is_watched)
+{
+    if (!link->is_over)
+        flow_watch(&link->to_server, is_watched);
+}

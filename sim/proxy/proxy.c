@@ -33,6 +33,12 @@ uint64_t proxy_noticed(const struct proxy *proxy, enum notice kind)
     return proxy->noticed[kind];
 }
 
+void proxy_settled(const struct proxy *proxy)
+{
+    if (proxy->hooks.settled)
+        proxy->hooks.settled(proxy->hooks.context);
+}
+
 void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const char *format, ...)
 {
     char words[512];

@@ -119,6 +119,10 @@ struct proxy_hooks {
     /* A client went in the middle of a request, or a server in that of a reply: to whoever asks
      * what was executed an end like any other. */
     void (*broken_off)(void *context, void *link_owner, const char *words);
+    /* The kernel has taken bytes to the client, who can read them. */
+    void (*told)(void *context, void *link_owner);
+    /* Behind what came from a server, and behind told(): nothing of the proxy's is under way. */
+    void (*settled)(void *context);
     void *context;
 };
 
@@ -222,6 +226,10 @@ uint64_t proxy_link_passed(const struct proxy_link *link);
 /* What the client has written is read now: whoever wrote it knows, and need not wait until the loop
  * says so. Not from within a hook. */
 void proxy_link_take(struct proxy_link *link);
+/* Does the loop look for what the client writes? In the beginning it does. Whoever has it not do so
+ * says proxy_link_take() whenever there may be something, its end too. Where reading had stopped
+ * and goes on, the loop looks again. Of a socket that a carrier holds it says nothing. */
+void proxy_link_watch(struct proxy_link *link, bool is_watched);
 
 enum proxy_cut { PROXY_FIN, PROXY_RST };
 /* Ends both sides of the link; the client sees FIN or RST. closed() follows. */

@@ -40,6 +40,7 @@ struct hearer {
     struct proxy_request *held, *held_reply;
     struct proxy_link *link;
     int opened, closed, notices;
+    int tellings, settled_behind; /* told() so often; and so often when settled() came last */
     char notice[512];
     const char *answer;         /* in the request hook, instead of a decision */
     enum proxy_cut cut_in_hook; /* with cuts_in_hook */
@@ -184,6 +185,19 @@ static inline void wire_link_closed(void *context, void *owner)
     struct hearer *hears = context;
     assert_ptr_equal(owner, hears);
     hears->closed++;
+}
+
+static inline void wire_told(void *context, void *owner)
+{
+    struct hearer *hears = context;
+    assert_ptr_equal(owner, hears);
+    hears->tellings++;
+}
+
+static inline void wire_settled(void *context)
+{
+    struct hearer *hears = context;
+    hears->settled_behind = hears->tellings;
 }
 
 static inline void wire_notice(void *context, void *owner, const char *words)
@@ -355,6 +369,8 @@ static inline void wire_open(struct proxy_wire *wire, int upstream_port)
                                       .replies = wire_replies,
                                       .closed = wire_link_closed,
                                       .notice = wire_notice,
+                                      .told = wire_told,
+                                      .settled = wire_settled,
                                       .context = &wire->hears};
     if (proxy_new(&wire->proxy, &wire->loop, &listen, &upstream, &hooks, &failure))
         fail_msg("%s", failure.text);

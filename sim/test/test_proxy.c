@@ -58,6 +58,66 @@ static void what_a_client_has_written_can_be_taken(void **state)
     wire_close(&wire);
 }
 
+/* The loop leaves it alone; where reading goes on again, it looks again. */
+static void a_client_that_is_not_watched_is_only_taken(void **state)
+{
+    (void)state;
+    if (wire_is_carried)
+        skip(); /* it is watched all the same */
+    struct proxy_wire wire;
+    wire_open(&wire, 0);
+    int client = wire_client(&wire), server = wire_accept(&wire);
+    wire_say(&wire, client, "A\r\n");
+    wire_expect(&wire, server, "A\r\n");
+    proxy_link_watch(wire.hears.link, false);
+    wire_say(&wire, client, "B\r\n");
+    wire_expect_nothing(&wire, server);
+    assert_int_equal(wire.hears.requests_count, 1);
+    proxy_link_take(wire.hears.link);
+    wire_expect(&wire, server, "B\r\n");
+    wire_say(&wire, client, "C\r\n");
+    wire_expect_nothing(&wire, server);
+    proxy_link_watch(wire.hears.link, true);
+    wire_expect(&wire, server, "C\r\n");
+    proxy_link_watch(wire.hears.link, false);
+    proxy_link_silence(wire.hears.link);
+    wire_say(&wire, client, "D\r\n");
+    proxy_link_speak(wire.hears.link);
+    wire_expect(&wire, server, "D\r\n");
+    close(client);
+    assert_int_equal(wire_end(&wire, server), 0);
+    close(server);
+    WIRE_UNTIL(&wire, wire.hears.closed == 1);
+    wire_close(&wire);
+}
+
+static void an_owner_is_told_what_a_client_can_read(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    wire_open(&wire, 0);
+    int client = wire_client(&wire), server = wire_accept(&wire);
+    wire_say(&wire, client, "A\r\n");
+    wire_expect(&wire, server, "A\r\n");
+    assert_int_equal(wire.hears.tellings, 0);
+    wire.hears.replies[0] = PROXY_HOLD;
+    wire_say(&wire, server, "+1\r\n");
+    WIRE_UNTIL(&wire, wire.hears.held_reply);
+    assert_int_equal(wire.hears.tellings, 0);
+    proxy_reply_forward(wire.hears.held_reply);
+    WIRE_UNTIL(&wire, wire.hears.tellings == 1);
+    wire_expect(&wire, client, "+1\r\n");
+    wire_say(&wire, client, "B\r\n");
+    wire_expect(&wire, server, "B\r\n");
+    wire_say(&wire, server, "+2\r\n");
+    WIRE_UNTIL(&wire, wire.hears.settled_behind == 2);
+    char bytes[5];
+    assert_int_equal(recv(client, bytes, sizeof bytes, 0), 4); /* it is there */
+    close(client);
+    close(server);
+    wire_close(&wire);
+}
+
 /* What is silent is not read. */
 static void nothing_is_taken_of_a_silent_one(void **state)
 {
@@ -347,6 +407,8 @@ int main(void)
         cmocka_unit_test(requests_and_replies_pass),
         cmocka_unit_test(what_a_client_has_written_can_be_taken),
         cmocka_unit_test(nothing_is_taken_of_a_silent_one),
+        cmocka_unit_test(a_client_that_is_not_watched_is_only_taken),
+        cmocka_unit_test(an_owner_is_told_what_a_client_can_read),
         cmocka_unit_test(a_held_request_holds_the_later_ones),
         cmocka_unit_test(a_held_reply_holds_the_later_ones),
         cmocka_unit_test(dropped_ones_are_gone),

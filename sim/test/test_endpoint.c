@@ -1,0 +1,128 @@
+/* test_endpoint.c - an eager endpoint: its clients hear, write and are read without the loop, which
+ * looks only for what was not there yet. The upstream is played by the test. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "live/endpoint.h"
+#include "proxy_wire.h"
+
+static int delivered;
+static bool holds;
+static struct exchange *held;
+
+static void on_arrived(struct exchange *exchange)
+{
+    exchange_execute(exchange);
+}
+
+static void on_executed(struct exchange *exchange)
+{
+    if (holds)
+        held = exchange;
+    else
+        exchange_deliver(exchange);
+}
+
+static void on_delivered(struct exchange *exchange)
+{
+    delivered++;
+    exchange_let_go(exchange);
+}
+
+static const struct connection_events events = {
+    .arrived = on_arrived, .executed = on_executed, .delivered = on_delivered};
+
+struct eager_stage {
+    struct proxy_wire wire; /* its loop, and the listening socket of the upstream */
+    struct endpoint endpoint;
+    struct connection *connection;
+    int server;
+};
+
+static void stage_open(struct eager_stage *stage)
+{
+    struct failure why = {0};
+    memset(stage, 0, sizeof *stage);
+    delivered = 0;
+    holds = false;
+    held = NULL;
+    assert_int_equal(uv_loop_init(&stage->wire.loop), 0);
+    stage->wire.upstream = wire_listen(&stage->wire.upstream_port);
+    const struct proxy_address upstream = {.host = "127.0.0.1", .port = stage->wire.upstream_port};
+    assert_int_equal(endpoint_open(&stage->endpoint, &stage->wire.loop, 0, &upstream, NULL, &why),
+                     FAIL_NONE);
+    stage->endpoint.events = &events;
+    stage->endpoint.is_eager = true;
+    assert_int_equal(connection_new(&stage->connection, &stage->endpoint, stage, &why), FAIL_NONE);
+    stage->server = wire_accept(&stage->wire);
+}
+
+static void stage_close(struct eager_stage *stage)
+{
+    connection_cut(stage->connection);
+    WIRE_UNTIL(&stage->wire, stage->endpoint.connections == 0);
+    close(stage->server);
+    close(stage->wire.upstream);
+    endpoint_shut(&stage->endpoint);
+    assert_int_equal(uv_run(&stage->wire.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&stage->wire.loop), 0);
+    endpoint_free(&stage->endpoint);
+}
+
+static void asks(struct eager_stage *stage)
+{
+    const struct command command = {.verb = VERB_GET, .key = KEY_LOCK};
+    (void)connection_send(stage->connection, stage, &command, "p:");
+    wire_expect(&stage->wire, stage->server, "*2\r\n$3\r\nGET\r\n$6\r\np:lock\r\n");
+}
+
+static void the_loop_need_not_look(void **state)
+{
+    (void)state;
+    struct eager_stage stage;
+    stage_open(&stage);
+    for (int i = 1; i <= 3; i++) {
+        asks(&stage);
+        wire_say(&stage.wire, stage.server, "$1\r\n7\r\n");
+        WIRE_UNTIL(&stage.wire, delivered == i);
+        assert_true(stage.connection->is_unwatched);
+    }
+    stage_close(&stage);
+}
+
+/* Bytes that were let go, and have not arrived when they are to be heard, are not lost. */
+static void what_is_not_there_yet_is_looked_for(void **state)
+{
+    (void)state;
+    struct eager_stage stage;
+    stage_open(&stage);
+    asks(&stage);
+    wire_say(&stage.wire, stage.server, "$1\r\n7\r\n");
+    WIRE_UNTIL(&stage.wire, delivered == 1);
+    assert_true(stage.connection->is_unwatched);
+    holds = true;
+    asks(&stage);
+    wire_say(&stage.wire, stage.server, "$1\r\n8\r\n");
+    WIRE_UNTIL(&stage.wire, held);
+    proxy_link_silence(stage.connection->link);
+    exchange_deliver(held);
+    connection_is_due(stage.connection, DUE_HEAR); /* so told() says too early */
+    endpoint_move(&stage.endpoint);
+    assert_int_equal(delivered, 1);
+    assert_false(stage.connection->is_unwatched);
+    stage.endpoint.is_eager = false; /* and now it says nothing */
+    proxy_link_speak(stage.connection->link);
+    WIRE_UNTIL(&stage.wire, delivered == 2);
+    stage_close(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loop_need_not_look),
+        cmocka_unit_test(what_is_not_there_yet_is_looked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
