@@ -6,7 +6,8 @@
  *
  * Both files have no name. A line on the socket says that so many bytes more are there, so neither
  * side waits for the other to read. Both are one program, so bytes of a struct are what they were;
- * pointers into memory from before the fork, too. */
+ * pointers into memory from before the fork, too. A parent that would wait replays the last of
+ * these cells itself: who begins one says so in memory that both have. */
 #include "run/replays_ahead.h"
 
 #include "base/memory.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,15 @@ struct replays_ahead {
     struct lane_file cells, results;
     struct asked_cell *asked;
     int asked_count;
+    atomic_bool *begun; /* of each: one of both replays it, or has done so */
 };
+
+enum { CELLS_MAX = 4096 }; /* more are replayed as if there were no child */
+
+static bool begin(const struct replays_ahead *it, int number)
+{
+    return !atomic_exchange(&it->begun[number], true);
+}
 
 struct told_size {
     int number; /* of the cell that was asked for */
@@ -174,6 +184,18 @@ static void unpack(struct told_cell *told, const char *bytes)
     }
 }
 
+/* It is its replays that stay, in the memo. */
+static void finish_copy(struct replays_ahead *it, const char *bytes)
+{
+    struct cell_world in;
+    struct told_cell *told = memory_new(1, sizeof *told);
+    unpack(told, bytes);
+    *it->program = told->program;
+    worker_replays_finish(it->replays, &told->cell, &in);
+    cell_close(&told->cell);
+    free(told);
+}
+
 /* --- the child --- */
 
 static bool is_stopped(const struct replays_ahead *it)
@@ -182,22 +204,29 @@ static bool is_stopped(const struct replays_ahead *it)
     return stop && *stop;
 }
 
+/* Of its parent, before the first replay. */
+static void leave_processor(const struct replays_ahead *it, const char *bytes)
+{
+    int number;
+    memcpy(&number, bytes + offsetof(struct told_cell, processor), sizeof number);
+    if (!it->results.at)
+        processor_avoid(number);
+}
+
+/* False: there is nothing more to do. */
 static bool replay(struct replays_ahead *it, const struct told_size *line)
 {
     struct buffer buffer = {0};
-    struct cell_world in;
     char *bytes = fetch(&it->cells, line);
+    if (bytes && !begin(it, line->number)) {
+        free(bytes);
+        return true;
+    }
     if (!bytes)
         return false;
-    struct told_cell *told = memory_new(1, sizeof *told);
-    unpack(told, bytes);
+    leave_processor(it, bytes);
+    finish_copy(it, bytes);
     free(bytes);
-    *it->program = told->program;
-    if (!it->results.at)
-        processor_avoid(told->processor);
-    worker_replays_finish(it->replays, &told->cell, &in);
-    cell_close(&told->cell);
-    free(told);
     add(&buffer, worker_replays_past(it->replays), sizeof(struct failure));
     size_t size;
     char *packed = replay_memo_pack(worker_replays_memo(it->replays), &size);
@@ -233,6 +262,17 @@ static void shut(const struct replays_ahead *it)
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
         if (open[i] >= 0)
             (void)close(open[i]);
+    if (it->begun != MAP_FAILED)
+        (void)munmap(it->begun, CELLS_MAX * sizeof *it->begun);
+}
+
+static bool open_all(struct replays_ahead *it)
+{
+    it->cells.file = memfd_create("cells", MFD_CLOEXEC);
+    it->results.file = memfd_create("results", MFD_CLOEXEC);
+    it->begun = mmap(NULL, CELLS_MAX * sizeof *it->begun, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return it->cells.file >= 0 && it->results.file >= 0 && it->begun != MAP_FAILED;
 }
 
 struct replays_ahead *replays_ahead_start(struct worker_replays *replays,
@@ -243,10 +283,9 @@ struct replays_ahead *replays_ahead_start(struct worker_replays *replays,
         return NULL;
     struct replays_ahead *it = memory_new(1, sizeof *it);
     *it = (struct replays_ahead){.replays = replays, .program = program, .socket = ends[0]};
-    it->cells.file = memfd_create("cells", MFD_CLOEXEC);
-    it->results.file = memfd_create("results", MFD_CLOEXEC);
+    const bool is_open = open_all(it);
     (void)fflush(stdout); /* once is enough, should the child run out of memory */
-    it->pid = it->cells.file >= 0 && it->results.file >= 0 ? (int)fork() : -1;
+    it->pid = is_open ? (int)fork() : -1;
     if (it->pid == 0) {
         (void)close(ends[0]);
         it->socket = ends[1];
@@ -296,7 +335,7 @@ static bool has_found(const struct cell *cell)
 
 void replays_ahead_ask(struct replays_ahead *ahead, const struct cell *cell)
 {
-    if (!ahead || !ahead->pid || !has_found(cell))
+    if (!ahead || !ahead->pid || !has_found(cell) || ahead->asked_count == CELLS_MAX)
         return;
     struct buffer buffer = pack(ahead, cell);
     if (!tell(ahead, &ahead->cells, ahead->asked_count, &buffer, MSG_DONTWAIT))
@@ -327,12 +366,17 @@ static bool hear(struct replays_ahead *it, const struct told_size *line)
 
 enum { LOOK_MS = 100 };
 
+static bool has_news(const struct replays_ahead *it, int within_ms)
+{
+    struct pollfd ready = {.fd = it->socket, .events = POLLIN};
+    return poll(&ready, 1, within_ms) > 0;
+}
+
 /* Until it has said something, or a moment has passed. */
 static void wait_a_moment(struct replays_ahead *it)
 {
-    struct pollfd ready = {.fd = it->socket, .events = POLLIN};
     struct told_size line;
-    if (poll(&ready, 1, LOOK_MS) <= 0) {
+    if (!has_news(it, LOOK_MS)) {
         (void)kill(it->pid, SIGCONT); /* should somebody have stopped it */
         return;
     }
@@ -343,6 +387,21 @@ static void wait_a_moment(struct replays_ahead *it)
         kill_child(it);
 }
 
+/* The last that nobody has begun: the child takes the first. False: there is none. */
+static bool replay_last(struct replays_ahead *it)
+{
+    int last = it->asked_count - 1;
+    while (last >= 0 && !begin(it, last))
+        last--;
+    if (last < 0)
+        return false;
+    struct buffer buffer = pack(it, it->asked[last].cell);
+    finish_copy(it, buffer.bytes);
+    free(buffer.bytes);
+    it->asked[last].is_over = true;
+    return true;
+}
+
 void replays_ahead_take(struct replays_ahead *ahead, const struct cell *cell)
 {
     for (int i = ahead ? ahead->asked_count : 0; i > 0; i--) {
@@ -350,7 +409,8 @@ void replays_ahead_take(struct replays_ahead *ahead, const struct cell *cell)
         if (asked->cell != cell)
             continue;
         while (!asked->is_over && ahead->pid && !is_stopped(ahead))
-            wait_a_moment(ahead);
+            if (has_news(ahead, 0) || !replay_last(ahead))
+                wait_a_moment(ahead);
         return;
     }
 }

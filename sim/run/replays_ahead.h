@@ -25,7 +25,8 @@ void replays_ahead_end(struct replays_ahead *ahead);
 /* The cell is searched, and not finished yet: what it has found is for the child. It stays where it
  * is until it is taken. */
 void replays_ahead_ask(struct replays_ahead *ahead, const struct cell *cell);
-/* Before it is finished: waits until that was replayed. */
+/* Before it is finished: waits until that was replayed, and replays itself what the child has not
+ * begun meanwhile. */
 void replays_ahead_take(struct replays_ahead *ahead, const struct cell *cell);
 
 /* Its process; 0: it has ended, or there was none. */

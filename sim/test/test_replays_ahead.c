@@ -7,6 +7,8 @@
 #include "run/cell_result.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test/asked_worker.h"
 
@@ -83,6 +85,19 @@ static void finish(struct beside_search *it)
     assert_null(it->cell.doubt);
 }
 
+/* It has started a process of its own: so it replays. */
+static bool has_begun(int pid)
+{
+    char path[64];
+    int child = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    FILE *children = fopen(path, "re");
+    assert_non_null(children);
+    (void)!fscanf(children, "%d", &child);
+    (void)fclose(children);
+    return child > 0;
+}
+
 static void what_a_child_has_replayed_is_there(void **state)
 {
     struct beside_search it;
@@ -90,7 +105,23 @@ static void what_a_child_has_replayed_is_there(void **state)
     if (!processor_has_others())
         skip();
     searched_init(&it);
-    assert_true(replays_ahead_pid(it.ahead) > 0);
+    replays_ahead_ask(it.ahead, &it.cell);
+    while (!has_begun(replays_ahead_pid(it.ahead)))
+        (void)usleep(1000);
+    replays_ahead_take(it.ahead, &it.cell);
+    assert_true(is_replayed(&it));
+    finish(&it);
+    searched_close(&it);
+}
+
+static void what_it_has_not_begun_is_not_waited_for(void **state)
+{
+    struct beside_search it;
+    (void)state;
+    if (!processor_has_others())
+        skip();
+    searched_init(&it);
+    (void)kill(replays_ahead_pid(it.ahead), SIGSTOP);
     replays_ahead_ask(it.ahead, &it.cell);
     replays_ahead_take(it.ahead, &it.cell);
     assert_true(is_replayed(&it));
@@ -112,6 +143,14 @@ static void without_one_it_is_replayed_all_the_same(void **state)
     searched_close(&it);
 }
 
+/* Its descriptors are closed by then; whose child it is waits for it. */
+static void kill_child(int pid)
+{
+    siginfo_t ended;
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+}
+
 /* Before it was asked, and behind that. */
 static void so_it_is_where_the_child_was_killed(void **state)
 {
@@ -121,11 +160,13 @@ static void so_it_is_where_the_child_was_killed(void **state)
     for (int is_asked = 0; is_asked < 2; is_asked++) {
         struct beside_search it;
         searched_init(&it);
-        (void)kill(replays_ahead_pid(it.ahead), is_asked ? SIGSTOP : SIGKILL);
+        (void)kill(replays_ahead_pid(it.ahead), SIGSTOP);
+        if (!is_asked)
+            kill_child(replays_ahead_pid(it.ahead));
         replays_ahead_ask(it.ahead, &it.cell);
-        (void)kill(replays_ahead_pid(it.ahead), SIGKILL);
+        kill_child(replays_ahead_pid(it.ahead));
         replays_ahead_take(it.ahead, &it.cell);
-        assert_int_equal(replays_ahead_pid(it.ahead), 0);
+        assert_int_equal(replays_ahead_pid(it.ahead) == 0, is_asked);
         assert_false(is_replayed(&it));
         finish(&it);
         searched_close(&it);
@@ -202,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_child_has_replayed_is_there),
+        cmocka_unit_test(what_it_has_not_begun_is_not_waited_for),
         cmocka_unit_test(without_one_it_is_replayed_all_the_same),
         cmocka_unit_test(so_it_is_where_the_child_was_killed),
         cmocka_unit_test(what_is_whole_is_taken),
