@@ -271,12 +271,12 @@ enum redirect_kind cluster_read_redirect(const struct servers *servers, const ch
 static enum fail opinion(struct servers *servers, int row, const char *key, int *owner,
                          struct failure *failure)
 {
-    redisReply *reply = redisCommand(node_of(servers, row)->control, "EXISTS %s", key);
+    redisContext *control = node_of(servers, row)->control;
     *owner = -1;
-    if (!reply) {
-        (void)failure_set(failure, FAIL_UNAVAILABLE, "EXISTS was not answered");
+    control_append(control, "EXISTS %s", key);
+    redisReply *reply = control_reply(control, "EXISTS", failure);
+    if (!reply)
         return of_node(row, failure);
-    }
     if (reply->type == REDIS_REPLY_INTEGER)
         *owner = row;
     else if (reply->type == REDIS_REPLY_ERROR &&
@@ -321,10 +321,15 @@ redisReply *cluster_get(struct servers *servers, const char *key, struct failure
     if (cluster_owner(servers, key, &row, failure))
         return NULL;
     for (int asked = 0; asked < 2; asked++) {
-        redisReply *reply = redisCommand(node_of(servers, row)->control, "GET %s", key);
-        if (!reply ||
-            (reply->type == REDIS_REPLY_ERROR &&
-             (cluster_read_redirect(servers, reply->str, &row) != REDIRECT_ASK || row < 0))) {
+        redisContext *control = node_of(servers, row)->control;
+        control_append(control, "GET %s", key);
+        redisReply *reply = control_reply(control, "GET", failure);
+        if (!reply) {
+            (void)of_node(row, failure);
+            return NULL;
+        }
+        if (reply->type == REDIS_REPLY_ERROR &&
+            (cluster_read_redirect(servers, reply->str, &row) != REDIRECT_ASK || row < 0)) {
             freeReplyObject(reply);
             break;
         }

@@ -172,19 +172,14 @@ enum {
     HURRIED_US = 500000, /* how long an answer may take when it is */
 };
 
-/* What the server says next, looked at and left there: hiredis forgets what it cannot read. */
-static ssize_t peek(const redisContext *control, char bytes[QUOTED_MAX])
+/* What has come of an answer, up to its first line end, with what cannot be printed as dots:
+ * hiredis forgets what it cannot read. */
+static void quote(const redisReader *reader, char text[QUOTED_MAX + 1])
 {
-    if (control->err || control->reader->pos != control->reader->len)
-        return 0;
-    return recv(control->fd, bytes, QUOTED_MAX, MSG_PEEK | MSG_DONTWAIT);
-}
-
-/* Up to its first line end, with what cannot be printed as dots. */
-static void quote(const char *bytes, ssize_t length, char text[QUOTED_MAX + 1])
-{
-    ssize_t i = 0;
-    for (; i < length && bytes[i] != '\r' && bytes[i] != '\n'; i++)
+    const char *bytes = reader->buf + reader->pos;
+    const size_t length = reader->len - reader->pos;
+    size_t i = 0;
+    for (; i < length && i < QUOTED_MAX && bytes[i] != '\r' && bytes[i] != '\n'; i++)
         text[i] = (char)(bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '.');
     text[i] = '\0';
 }
@@ -247,11 +242,13 @@ static bool has_come(const redisContext *control, int64_t asked_us, bool has_beg
     }
 }
 
-/* Nothing is read from it any more: what came later would be taken for another answer. */
-static enum fail gave_up(redisContext *control, const char *what, bool has_begun,
-                         struct failure *failure)
+enum fail control_await(redisContext *control, int64_t asked_us, bool has_begun, const char *what,
+                        struct failure *failure)
 {
     const volatile int *stop = heeded;
+    if (has_come(control, asked_us, has_begun))
+        return FAIL_NONE;
+    /* Nothing is read from it any more: what came later would be taken for another answer. */
     control->err = REDIS_ERR_IO;
     (void)snprintf(control->errstr, sizeof control->errstr, "an earlier question was not answered");
     if (stop && *stop)
@@ -267,7 +264,7 @@ static enum fail take_answer(redisContext *control, void **got, const char *what
                              struct failure *failure)
 {
     const int64_t asked_us = monotonic_us();
-    char bytes[QUOTED_MAX], said[QUOTED_MAX + 1] = "";
+    char said[QUOTED_MAX + 1] = "";
     for (bool has_begun = false;; has_begun = true) {
         if (redisGetReplyFromReader(control, got) != REDIS_OK)
             return not_answered(control, what, said, failure);
@@ -278,16 +275,16 @@ static enum fail take_answer(redisContext *control, void **got, const char *what
                                "%s was answered with more than %d MB, and that was not the end: "
                                "that is no answer of Redis",
                                what, CONTROL_ANSWER_MAX >> 20);
-        if (!control->err && !has_come(control, asked_us, has_begun))
-            return gave_up(control, what, has_begun, failure);
-        if (!has_begun)
-            quote(bytes, peek(control, bytes), said);
+        if (!control->err && control_await(control, asked_us, has_begun, what, failure))
+            return FAIL_UNAVAILABLE;
         if (redisBufferRead(control) != REDIS_OK)
             return not_answered(control, what, said, failure);
+        if (!has_begun)
+            quote(control->reader, said);
     }
 }
 
-redisReply *control_answer(redisContext *control, const char *what, struct failure *failure)
+redisReply *control_reply(redisContext *control, const char *what, struct failure *failure)
 {
     void *got = NULL;
     int is_sent = 0;
@@ -297,10 +294,13 @@ redisReply *control_answer(redisContext *control, const char *what, struct failu
     }
     while (!is_sent && redisBufferWrite(control, &is_sent) == REDIS_OK)
         ;
-    if (take_answer(control, &got, what, failure))
-        return NULL;
-    redisReply *reply = got;
-    if (reply->type != REDIS_REPLY_ERROR)
+    return take_answer(control, &got, what, failure) ? NULL : got;
+}
+
+redisReply *control_answer(redisContext *control, const char *what, struct failure *failure)
+{
+    redisReply *reply = control_reply(control, what, failure);
+    if (!reply || reply->type != REDIS_REPLY_ERROR)
         return reply;
     failure_set(failure, FAIL_UNAVAILABLE, "%s: %s (%.200s)", what, error_meaning(reply->str),
                 reply->str);

@@ -42,6 +42,14 @@ redisReply *control_ask(redisContext *control, struct failure *failure, const ch
  */
 void control_append(redisContext *control, const char *format, ...);
 redisReply *control_answer(redisContext *control, const char *what, struct failure *failure);
+/* And an error is an answer like another. */
+redisReply *control_reply(redisContext *control, const char *what, struct failure *failure);
+
+/* For who reads from the connection himself: waits until there is something, for as long as an
+ * answer may take to what was asked then (monotonic_us()). has_begun: some of it has come before.
+ * FAIL_UNAVAILABLE in the words of control_answer(). */
+enum fail control_await(redisContext *control, int64_t asked_us, bool has_begun, const char *what,
+                        struct failure *failure);
 
 /* One command of which only success matters. */
 enum fail control_do(redisContext *control, struct failure *failure, const char *format, ...);

@@ -21,18 +21,17 @@ void footprint_prefix(unsigned long long number, char *prefix)
 /* --- our own --- */
 
 /* Many commands, one round trip. */
-static enum fail take_replies(redisContext *control, int sent, struct failure *failure)
+static enum fail take_replies(redisContext *control, int sent, const char *what,
+                              struct failure *failure)
 {
     enum fail fail = FAIL_NONE;
     for (int i = 0; i < sent; i++) {
-        void *got = NULL;
-        if (redisGetReply(control, &got) != REDIS_OK)
-            return failure_set(failure, FAIL_UNAVAILABLE, "the server no longer answers: %s",
-                               control->errstr);
-        const redisReply *reply = got;
+        redisReply *reply = control_reply(control, what, failure);
+        if (!reply)
+            return FAIL_UNAVAILABLE;
         if (reply->type == REDIS_REPLY_ERROR && !fail)
             fail = failure_set(failure, FAIL_UNAVAILABLE, "%.200s", reply->str);
-        freeReplyObject(got);
+        freeReplyObject(reply);
     }
     return fail;
 }
@@ -58,7 +57,7 @@ enum fail footprint_renew(redisContext *control, const char *prefix, int locks,
             if (key != KEY_LOCK && ++sent)
                 (void)redisAppendCommand(control, "EXPIRE %s%d:%s %d", prefix, lock, key_name(key),
                                          FOOTPRINT_KEYS_S);
-    return take_replies(control, sent, failure);
+    return take_replies(control, sent, "EXPIRE", failure);
 }
 
 enum fail footprint_clear(redisContext *control, const char *prefix, int locks,
@@ -68,7 +67,7 @@ enum fail footprint_clear(redisContext *control, const char *prefix, int locks,
     for (int lock = 0; lock < locks; lock++)
         for (enum key key = 0; key < KEY_COUNT; key++, sent++)
             (void)redisAppendCommand(control, "DEL %s%d:%s", prefix, lock, key_name(key));
-    return take_replies(control, sent, failure);
+    return take_replies(control, sent, "DEL", failure);
 }
 
 enum fail footprint_leave(redisContext *control, const char *prefix, struct failure *failure)
@@ -177,9 +176,10 @@ static bool is_forged(redisContext *control, const struct leftover *row, const r
 static enum fail ask_mark(redisContext *control, struct leftover *row, bool are_names_seen,
                           struct failure *failure)
 {
-    redisReply *mark = redisCommand(control, "GET " KEYS_START "%s:run", row->run);
+    control_append(control, "GET " KEYS_START "%s:run", row->run);
+    redisReply *mark = control_reply(control, "GET", failure);
     if (!mark)
-        return failure_set(failure, FAIL_UNAVAILABLE, "GET was not answered: %s", control->errstr);
+        return FAIL_UNAVAILABLE;
     bool is_named = mark->type == REDIS_REPLY_STRING && strcmp(mark->str, "named") == 0;
     if (mark->type == REDIS_REPLY_NIL)
         row->by = LEFT_BY_DEAD;

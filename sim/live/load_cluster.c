@@ -38,11 +38,10 @@ void load_cluster_key(const struct stress *stress, int lock, char key[LOCK_KEY_M
 static enum fail read_home(struct stress *stress, int lock, struct failure *failure)
 {
     struct servers *servers = &stress->live->servers;
-    void *got = NULL;
     int row = 0;
-    if (redisGetReply(servers_control(servers, 0), &got) != REDIS_OK)
-        return failure_set(failure, FAIL_UNAVAILABLE, "server 1 does not answer");
-    redisReply *reply = got;
+    redisReply *reply = control_reply(servers_control(servers, 0), "EXISTS", failure);
+    if (!reply)
+        return failure_wrap(failure, "server 1");
     if (reply->type == REDIS_REPLY_ERROR &&
         cluster_read_redirect(servers, reply->str, &row) != REDIRECT_MOVED)
         row = -1;
