@@ -13,11 +13,16 @@ enum { GRANULE_US = 1000 }; /* a server counts whole milliseconds */
 
 static enum fail no_events(struct key_watch *watch, struct failure *failure)
 {
-    (void)failure_set(
-        failure, FAIL_UNAVAILABLE, "the server does not tell of writes to its keys: %s",
-        watch->events && watch->events->errstr[0] ? watch->events->errstr : "no connection");
     key_watch_forget(watch);
-    return FAIL_UNAVAILABLE;
+    return failure_wrap(failure, "the server does not tell of writes to its keys");
+}
+
+static enum fail not_connected(struct key_watch *watch, struct failure *failure)
+{
+    failure_set(failure, FAIL_UNAVAILABLE, "%s",
+                watch->events && watch->events->errstr[0] ? watch->events->errstr
+                                                          : "no connection");
+    return no_events(watch, failure);
 }
 
 static enum fail open_events(struct key_watch *watch, redisContext *control,
@@ -30,11 +35,12 @@ static enum fail open_events(struct key_watch *watch, redisContext *control,
     if (watch->servers)
         servers_note_context(watch->servers, watch->events);
     if (!watch->events || watch->events->err || redisSetTimeout(watch->events, limit) != REDIS_OK)
-        return no_events(watch, failure);
-    redisReply *reply = redisCommand(watch->events, "PSUBSCRIBE __keyspace@*__:*");
+        return not_connected(watch, failure);
+    redisReply *reply = control_ask(watch->events, failure, "PSUBSCRIBE __keyspace@*__:*");
     const bool is_done = reply && reply->type == REDIS_REPLY_ARRAY;
-    if (reply)
-        freeReplyObject(reply);
+    if (reply && !is_done)
+        failure_set(failure, FAIL_UNAVAILABLE, "PSUBSCRIBE was answered with no subscription");
+    freeReplyObject(reply);
     return is_done ? FAIL_NONE : no_events(watch, failure);
 }
 
@@ -66,7 +72,7 @@ static enum fail ask_for_writes(struct key_watch *watch, struct failure *failure
     int is_sent = redisAppendCommand(watch->events, "PING") == REDIS_OK ? 0 : -1;
     while (!is_sent && redisBufferWrite(watch->events, &is_sent) == REDIS_OK)
         ;
-    return is_sent == 1 ? FAIL_NONE : no_events(watch, failure);
+    return is_sent == 1 ? FAIL_NONE : not_connected(watch, failure);
 }
 
 static enum fail take_writes(struct key_watch *watch, const char *key, unsigned *writes,
@@ -74,13 +80,12 @@ static enum fail take_writes(struct key_watch *watch, const char *key, unsigned 
 {
     *writes = 0;
     for (bool is_over = false; !is_over;) {
-        void *taken = NULL;
-        if (redisGetReply(watch->events, &taken) != REDIS_OK)
+        redisReply *reply = control_answer(watch->events, "PING", failure);
+        if (!reply)
             return no_events(watch, failure);
-        const redisReply *reply = taken;
         *writes |= write_told(watch, reply, key);
         is_over = reply->type != REDIS_REPLY_ARRAY || reply->elements == 2;
-        freeReplyObject(taken);
+        freeReplyObject(reply);
     }
     return FAIL_NONE;
 }

@@ -1,6 +1,7 @@
 /* server_wire.c - see server_wire.h. */
 #include "worker/server_wire.h"
 
+#include "base/monotonic.h"
 #include "live/control.h"
 #include "redis/resp.h"
 
@@ -40,6 +41,19 @@ static void keep(struct spoken_reply *spoken, const char *bytes, size_t length)
     spoken->used += length < room ? length : room;
 }
 
+size_t server_wire_read(struct server_wire *wire, char *bytes, size_t room, struct failure *failure)
+{
+    if (control_await(wire->context, wire->asked_us, wire->has_begun, "a command", failure)) {
+        failure->code = FAIL_UNKNOWN;
+        return 0;
+    }
+    const ssize_t got = recv(wire->context->fd, bytes, room, 0);
+    if (got <= 0)
+        (void)no_answer(failure, got ? strerror(errno) : "it has closed the connection");
+    wire->has_begun = true;
+    return got < 0 ? 0 : (size_t)got;
+}
+
 enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_reply *spoken,
                            struct failure *failure)
 {
@@ -48,13 +62,13 @@ enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_
     resp_init(&framer, RESP_REPLIES);
     while (replies > 0) {
         char chunk[4096];
-        const ssize_t got = recv(wire->context->fd, chunk, sizeof chunk, 0);
-        if (got <= 0)
-            return no_answer(failure, got ? strerror(errno) : "it has closed the connection");
-        for (size_t at = 0; at < (size_t)got;) {
+        const size_t got = server_wire_read(wire, chunk, sizeof chunk, failure);
+        if (!got)
+            return failure->code;
+        for (size_t at = 0; at < got;) {
             if (status == RESP_WHOLE)
                 spoken->used = 0;
-            const size_t eaten = resp_feed(&framer, chunk + at, (size_t)got - at, &status);
+            const size_t eaten = resp_feed(&framer, chunk + at, got - at, &status);
             keep(spoken, chunk + at, eaten);
             at += eaten;
             replies -= status == RESP_WHOLE;
@@ -70,6 +84,8 @@ enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_
 enum fail server_wire_say(struct server_wire *wire, const char *bytes, size_t length,
                           struct failure *failure)
 {
+    wire->asked_us = monotonic_us();
+    wire->has_begun = false;
     while (length > 0) {
         const ssize_t sent = send(wire->context->fd, bytes, length, MSG_NOSIGNAL);
         if (sent <= 0)

@@ -6,11 +6,15 @@
 #include "base/fail.h"
 
 #include <hiredis/hiredis.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct server_wire {
     redisContext *context; /* owned; NULL: not open */
     int protocol;          /* it speaks: RESP 2 or 3 */
+    int64_t asked_us;      /* when something was said last: monotonic_us() */
+    bool has_begun;        /* the answer to that */
 };
 
 enum { SPOKEN_MAX = 16 * 1024 };
@@ -29,6 +33,10 @@ enum fail server_wire_speak(struct server_wire *wire, int protocol, struct failu
 
 enum fail server_wire_say(struct server_wire *wire, const char *bytes, size_t length,
                           struct failure *failure);
+
+/* What comes next of what was said there; 0 and FAIL_UNKNOWN: nothing did. */
+size_t server_wire_read(struct server_wire *wire, char *bytes, size_t room,
+                        struct failure *failure);
 
 /* So many replies, of which the last is told. FAIL_UNKNOWN: they did not come, or more did. */
 enum fail server_wire_hear(struct server_wire *wire, int replies, struct spoken_reply *spoken,

@@ -11,10 +11,8 @@
 #include "redis/resp.h"
 #include "worker/session_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 struct wire_ear {
     struct server_wire wire;
@@ -114,13 +112,12 @@ static enum fail listen_to(struct session *session, struct wire *wire, struct he
     resp_init(&framer, RESP_REPLIES);
     while (!fail && !is_over) {
         char chunk[4096];
-        const ssize_t got = recv(ear->context->fd, chunk, sizeof chunk, 0);
-        if (got <= 0)
-            fail = failure_set(failure, FAIL_UNKNOWN, "a subscription to server %d: %s",
-                               wire->server + 1, got ? strerror(errno) : "it has ended");
-        for (size_t at = 0; !fail && !is_over && at < (size_t)got;) {
+        const size_t got = server_wire_read(ear, chunk, sizeof chunk, failure);
+        if (!got)
+            fail = failure_wrap(failure, "a subscription to server %d", wire->server + 1);
+        for (size_t at = 0; !is_over && at < got && !fail;) {
             enum resp_status status;
-            const size_t eaten = resp_feed(&framer, chunk + at, (size_t)got - at, &status);
+            const size_t eaten = resp_feed(&framer, chunk + at, got - at, &status);
             put(&frame, chunk + at, eaten);
             at += eaten;
             if (status == RESP_WHOLE)
