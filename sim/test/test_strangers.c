@@ -30,10 +30,10 @@ static struct sockaddr_in loopback(int port)
                                 .sin_port = htons((uint16_t)port)};
 }
 
-/* From that port; 0: from any. Ends with a reset, so that its port is free again at once. */
-static int connect_from(int from, int to)
+/* From that end. Ends with a reset, so that its port is free again at once. */
+static int connect_from_end(struct sockaddr_in own, int to)
 {
-    const struct sockaddr_in own = loopback(from), other = loopback(to);
+    const struct sockaddr_in other = loopback(to);
     const struct linger hard = {.l_onoff = 1};
     const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
@@ -43,6 +43,12 @@ static int connect_from(int from, int to)
     assert_int_equal(errno, ECONNREFUSED);
     (void)close(descriptor);
     return -1;
+}
+
+/* From that port; 0: from any. */
+static int connect_from(int from, int to)
+{
+    return connect_from_end(loopback(from), to);
 }
 
 static int port_of(int descriptor)
@@ -213,9 +219,13 @@ static void who_comes_before_it_is_ready_makes_it_unfit(void **state)
     assert_int_equal(spares_folder(&servers, folder, &why), FAIL_NONE);
     const struct process_options options = {.folder = folder, .shim = servers.shim};
     assert_int_equal(process_begin(&process, &options, &why), FAIL_NONE);
+    /* Not from 127.0.0.1: there it could be given the very port that the server is about to take,
+     * and be connected to itself. */
+    struct sockaddr_in beside = loopback(0);
+    beside.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     int other = -1;
     while (other < 0)
-        other = connect_from(0, process.port);
+        other = connect_from_end(beside, process.port);
     assert_int_equal(process_finish(&process, &why), FAIL_UNAVAILABLE);
     assert_non_null(strstr(why.text, PROCESS_NOT_ALONE));
     servers_end_process(&servers, &process);
