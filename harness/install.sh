@@ -19,6 +19,11 @@ cd "$(dirname "$0")/.."
 case $2 in /*) ;; *) echo "install.sh: PREFIX wants a path from the root, such as /usr/local, not '$2'" >&2; exit 64 ;; esac
 destination=$1
 prefix=$(realpath -sm "$2")
+python=/usr/bin/python3
+[ -x "$python" ] || python=$(command -v python3) || {
+    echo "install.sh: the documents are written by a program in Python: install python3 (make setup does)" >&2
+    exit 69
+}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 stage=$work/root
@@ -66,8 +71,6 @@ PC
 chmod 644 "$to/share/pkgconfig/picklock.pc"
 
 put 644 "$to/share/doc/picklock" LICENSE
-python=/usr/bin/python3
-[ -x "$python" ] || python=python3
 "$python" harness/install_pages.py "$to" "$prefix"
 
 print "$to/share/man/man1/picklock.1" man

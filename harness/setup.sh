@@ -19,6 +19,7 @@ jansson|libjansson-dev|header jansson.h|JSON in and out
 libmicrohttpd|libmicrohttpd-dev|header microhttpd.h|Toxiproxy's interface over HTTP
 openssl|libssl-dev|header openssl/ssl.h|TLS to a server behind the proxy
 redis-server|redis-server|command -v redis-server|the server under test
+python3|python3|command -v python3|make install writes the documents with it
 PARTS
     ;;
     test) cat <<'PARTS'

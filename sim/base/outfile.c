@@ -410,7 +410,8 @@ void outfile_give_back(struct outfile *file, off_t most)
         return;
     const off_t room = file->size - file->size / 4;
     file->size -= room < most ? room : most;
-    (void)ftruncate(file->fd, file->size); /* where it cannot be, it stays as long as it was */
+    if (ftruncate(file->fd, file->size) != 0)
+        return; /* it stays as long as it was */
 }
 
 /* Everything to the file and, where it can be, to the disk; then it may have a name. */
