@@ -35,12 +35,10 @@ void flow_sink_gone(struct flow *flow)
 
 static void took(const struct flow *flow, size_t length)
 {
-    const struct proxy_hooks *hooks = &flow->link->proxy->hooks;
     if (flow->is_to_server)
         return;
     flow->link->proxy->bytes_written += length;
-    if (hooks->told)
-        hooks->told(hooks->context, flow->link->owner);
+    proxy_told(flow->link);
 }
 
 static void on_written(uv_write_t *write, int status)

@@ -181,6 +181,7 @@ enum fail address_resolve(const struct proxy_address *wanted, struct address *ad
 
 /* proxy.c */
 void proxy_link_gone(struct proxy_link *link); /* takes link */
+void proxy_told(const struct proxy_link *link);
 void proxy_settled(const struct proxy *proxy); /* not from within a hook */
 void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

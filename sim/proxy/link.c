@@ -156,8 +156,10 @@ void link_flow_done(struct flow *flow)
     }
     if (!flow->is_mute)
         (void)flow_shut(flow);
-    if (!flow->is_to_server)
+    if (!flow->is_to_server) {
         link->proxy->links_ended++;
+        proxy_told(link);
+    }
     if (link->to_server.is_done && link->to_client.is_done)
         link_over(link, LEAVE_NOW, LEAVE_NOW);
 }

@@ -33,6 +33,13 @@ uint64_t proxy_noticed(const struct proxy *proxy, enum notice kind)
     return proxy->noticed[kind];
 }
 
+void proxy_told(const struct proxy_link *link)
+{
+    const struct proxy_hooks *hooks = &link->proxy->hooks;
+    if (hooks->told)
+        hooks->told(hooks->context, link->owner);
+}
+
 void proxy_settled(const struct proxy *proxy)
 {
     if (proxy->hooks.settled)

@@ -119,7 +119,7 @@ struct proxy_hooks {
     /* A client went in the middle of a request, or a server in that of a reply: to whoever asks
      * what was executed an end like any other. */
     void (*broken_off)(void *context, void *link_owner, const char *words);
-    /* The kernel has taken bytes to the client, who can read them. */
+    /* The kernel has taken bytes to the client, or their end: he can read them. */
     void (*told)(void *context, void *link_owner);
     /* Behind what came from a server, and behind told(): nothing of the proxy's is under way. */
     void (*settled)(void *context);

@@ -61,7 +61,8 @@ static void stage_open(struct eager_stage *stage)
 
 static void stage_close(struct eager_stage *stage)
 {
-    connection_cut(stage->connection);
+    if (stage->connection)
+        connection_cut(stage->connection);
     WIRE_UNTIL(&stage->wire, stage->endpoint.connections == 0);
     close(stage->server);
     close(stage->wire.upstream);
@@ -118,11 +119,47 @@ static void what_is_not_there_yet_is_looked_for(void **state)
     stage_close(&stage);
 }
 
+static int broken;
+
+static void on_broken(struct connection *connection)
+{
+    (void)connection;
+    broken++;
+}
+
+/* Also while nothing is on its way. */
+static void an_end_that_the_server_makes_is_heard(void **state)
+{
+    (void)state;
+    static const struct connection_events told = {.arrived = on_arrived,
+                                                  .executed = on_executed,
+                                                  .delivered = on_delivered,
+                                                  .broken = on_broken};
+    for (int is_asking = 0; is_asking < 2; is_asking++) {
+        struct eager_stage stage;
+        stage_open(&stage);
+        stage.endpoint.events = &told;
+        broken = 0;
+        asks(&stage);
+        wire_say(&stage.wire, stage.server, "$1\r\n7\r\n");
+        WIRE_UNTIL(&stage.wire, delivered == 1);
+        assert_true(stage.connection->is_unwatched);
+        if (is_asking)
+            asks(&stage);
+        assert_int_equal(shutdown(stage.server, SHUT_WR), 0);
+        WIRE_UNTIL(&stage.wire, broken == 1);
+        WIRE_UNTIL(&stage.wire, stage.endpoint.connections == 0);
+        stage.connection = NULL;
+        stage_close(&stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loop_need_not_look),
         cmocka_unit_test(what_is_not_there_yet_is_looked_for),
+        cmocka_unit_test(an_end_that_the_server_makes_is_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
