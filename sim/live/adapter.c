@@ -16,14 +16,14 @@ static void poll_wants(struct connection *connection, int events)
         (void)uv_poll_stop(&connection->poll);
 }
 
-/* Was something let go to it that it has not heard? */
+/* Was something let go to it that it has not heard, or is its end under way? */
 static bool has_unheard(const struct connection *connection)
 {
     const struct exchange *exchange = connection->first;
     while (exchange && (!exchange->may_be_delivered || !exchange_is_answered(exchange) ||
                         exchange_is_delivered(exchange)))
         exchange = exchange->next;
-    return exchange || connection->unheard_greetings;
+    return exchange || connection->unheard_greetings || proxy_link_is_stuck(connection->link);
 }
 
 void connection_watch(struct connection *connection, bool is_watched)
