@@ -16,7 +16,8 @@ _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for 
 struct seen {
     bool is_asked;            /* a command to it, or what it did with one, was seen */
     bool has_refused;         /* it refused connections in that time: nothing could be asked */
-    bool is_lost;             /* what it was asked last was lost on its way: nothing to execute */
+    bool is_lost;             /* what it was asked last was lost on its way, refused with an error,
+                                 or is not waited for: there need be nothing to execute */
     uint64_t executed;        /* with which replies; the lock key only */
     unsigned opaque_ops;      /* bit an operation: an opaque command of it was executed */
     bool has_made, has_taken; /* the lock key, last: it wrote it, it deleted it */
@@ -33,6 +34,8 @@ struct coverage {
     struct coverage_client {
         bool has_asked; /* the client was seen to ask some server, in whatever attempt */
         char *unasked;  /* an acquire of it gained nothing, and asked nobody: the first; or NULL */
+        char *guessed;  /* it was granted what no server was seen to execute, nor since; or NULL */
+        int guess;      /* that attempt */
     } * clients;
     bool is_missing;
     char words[WITNESS_LINE_BYTES]; /* the first of them */
@@ -51,8 +54,10 @@ struct coverage *coverage_new(const struct ledger *ledger)
 
 void coverage_free(struct coverage *coverage)
 {
-    for (int i = 0; i < coverage->ledger->head->clients; i++)
+    for (int i = 0; i < coverage->ledger->head->clients; i++) {
         free(coverage->clients[i].unasked);
+        free(coverage->clients[i].guessed);
+    }
     free(coverage->clients);
     free(coverage);
 }
@@ -98,6 +103,30 @@ static void note_unasked(struct coverage *coverage, const struct event *event, c
     client->unasked = memory_text(words);
 }
 
+/* Whose request is executed behind that has not waited for its answer. */
+static void note_guess(struct coverage *coverage, const struct event *event, const char *what)
+{
+    char words[WITNESS_LINE_BYTES];
+    struct coverage_client *client = &coverage->clients[event->client];
+    if (client->guessed || !coverage->has_heard) {
+        miss(coverage, event, what);
+        return;
+    }
+    say(coverage, event, what, words);
+    client->guessed = memory_text(words);
+    client->guess = event->attempt;
+}
+
+static void see_guessed(struct coverage *coverage, const struct event *event)
+{
+    struct coverage_client *client = &coverage->clients[event->client];
+    if (event->kind != EVENT_EXECUTE || event->attempt != client->guess ||
+        event->op != OP_ACQUIRE || !event_is_on(event, KEY_LOCK))
+        return;
+    free(client->guessed);
+    client->guessed = NULL;
+}
+
 /* What its client was not seen to ask, it did not ask. Who asks again for what it has, or has a key
  * there by an attempt before (or a thread of its own has put it there between the calls), may know
  * by itself that it has the lock; so may who asked before the history begins, and not since. */
@@ -134,8 +163,8 @@ static void returned(struct coverage *coverage, const struct event *event)
         return;
     if (asked == 0)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
-    else if (is_granted && known == 0 && !coverage->has_heard)
-        miss(coverage, event, "nobody saw what the servers did");
+    else if (is_granted && known == 0 && !(coverage->has_heard && ledger->head->has_all_commands))
+        note_guess(coverage, event, "nobody saw what the servers did");
     else if (is_granted && has_taken && !has_made)
         miss(coverage, event,
              "it had taken the lock's key away: a key that is there while nobody holds the lock (a "
@@ -152,8 +181,9 @@ static void note_key(struct seen *seen, enum did did)
 
 static void heard(struct coverage *coverage, const struct event *event)
 {
-    const struct seen *seen = &seen_of(coverage, event->client)[event->server];
+    struct seen *seen = &seen_of(coverage, event->client)[event->server];
     coverage->has_heard = true;
+    seen->is_lost |= event->reply.kind == REPLY_ERROR;
     /* An acquire asks again, gives back, and tidies up: of it any command will do. */
     const bool is_executed =
         (seen->executed & bit_of(event)) &&
@@ -185,7 +215,7 @@ static void note_lost(struct seen *seen, const struct event *event)
         event->kind == EVENT_FAULT ? fault_effect(event->fault) : FAULT_NOT_TOLD;
     if (event->kind == EVENT_SEND || effect == FAULT_SENDS_AGAIN)
         seen->is_lost = false;
-    else if (effect == FAULT_LOSES_REQUEST)
+    else if (effect == FAULT_LOSES_REQUEST || effect == FAULT_GIVES_UP)
         seen->is_lost = true;
 }
 
@@ -224,6 +254,7 @@ void coverage_event(struct coverage *coverage, const struct event *event)
         return;
     answered_about_own(coverage, event);
     coverage->has_calls |= event->kind == EVENT_CALL;
+    see_guessed(coverage, event);
     if (event->attempt != ledger->clients[event->client].attempt)
         return;
     struct seen *seen = seen_of(coverage, event->client);
@@ -254,9 +285,13 @@ const char *coverage_gap(const struct coverage *coverage)
     const unsigned all = (1u << ledger->head->servers) - 1;
     if (coverage->is_missing)
         return coverage->words;
-    for (int i = 0; i < ledger->head->clients; i++)
-        if (coverage->clients[i].unasked && !coverage->clients[i].has_asked)
-            return coverage->clients[i].unasked;
+    for (int i = 0; i < ledger->head->clients; i++) {
+        const struct coverage_client *client = &coverage->clients[i];
+        if (client->guessed)
+            return client->guessed;
+        if (client->unasked && !client->has_asked)
+            return client->unasked;
+    }
     if (coverage->has_calls && coverage->is_silent)
         return "somebody called, and no server is spoken of";
     if (ledger->quorum > 1 && coverage->is_granted && coverage->servers != all)

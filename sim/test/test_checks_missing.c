@@ -1,7 +1,8 @@
 /* test_checks_missing.c - what was returned, or executed, and has no call of its attempt in the
  * history: a part is missing, and all is unknown, be it told or inferred from the wire. So it is
- * where a reply was heard to what no server executed, and where a foreign command is refused by a
- * value that is not the living key's. */
+ * where a reply was heard to what no server executed, where a grant was told that none gave, unless
+ * its client can have guessed, and where a foreign command is refused by a value that is not the
+ * living key's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -54,6 +55,13 @@ static void gives_back_by(struct story *story, bool is_inferred, int called, int
           (struct told_part){EVENT_RETURN, A, returned, OP_RELEASE, RESULT_RELEASED});
 }
 
+static void hears_script(struct story *story, int client, enum operation op, struct reply reply)
+{
+    happens(story,
+            (struct event){
+                .kind = EVENT_HEAR, .client = client, .op = op, .reply = reply, .opaque = &script});
+}
+
 static void assert_exclusion(const struct story *story, enum verdict verdict)
 {
     assert_int_equal(story->findings[PROPERTY_MUTUAL_EXCLUSION].verdict, verdict);
@@ -102,6 +110,55 @@ static void a_reply_to_what_no_server_executed_is_missing_a_part(void **state)
         tells(story, true, (struct told_part){EVENT_RETURN, A, 1, OP_RELEASE, RESULT_RELEASED});
         ends(story);
         assert_exclusion(story, i == 0 ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
+/* C is told "granted" while another's reply is heard. What it asked was executed, or nobody saw
+ * that; or it guessed: it is executed behind its answer, or was given up, or refused with an error.
+ */
+enum guess { EXECUTED, UNSEEN, LATE, GIVEN_UP, TOLD_AN_ERROR, SAID_TO_BE_ALL, GUESSES };
+
+static struct story *granted_by(enum guess guess)
+{
+    static const struct reply error = {.kind = REPLY_ERROR};
+    struct story *story = foreign(ALL_PROMISES, 1);
+    checks_free(story->checks);
+    story->head.has_all_commands = guess == SAID_TO_BE_ALL;
+    story->checks = checks_new_for(&story->head, NULL);
+    takes(story, A);
+    calls(story, B, OP_ACQUIRE);
+    calls(story, C, OP_ACQUIRE);
+    sends_script(story, C, OP_ACQUIRE);
+    runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+    hears_script(story, B, OP_ACQUIRE, INTEGER(1));
+    returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+    gives_back(story, A, deleted(A), RESULT_RELEASED);
+    if (guess == EXECUTED)
+        runs(story, C, OP_ACQUIRE, created(C));
+    else if (guess == GIVEN_UP)
+        strikes(story, "give-up", C, 0, 0);
+    else if (guess == TOLD_AN_ERROR)
+        hears_script(story, C, OP_ACQUIRE, error);
+    returns(story, C, OP_ACQUIRE, RESULT_GRANTED);
+    if (guess == LATE)
+        runs(story, C, OP_ACQUIRE, created(C));
+    ends(story);
+    return story;
+}
+
+static void a_grant_that_no_server_executed_is_missing_a_part(void **state)
+{
+    static const enum verdict verdicts[GUESSES] = {
+        [EXECUTED] = VERDICT_HOLDS,         [UNSEEN] = VERDICT_UNKNOWN,
+        [LATE] = VERDICT_VIOLATED,          [GIVEN_UP] = VERDICT_VIOLATED,
+        [TOLD_AN_ERROR] = VERDICT_VIOLATED, [SAID_TO_BE_ALL] = VERDICT_VIOLATED};
+    (void)state;
+    for (enum guess guess = EXECUTED; guess < GUESSES; guess++) {
+        struct story *story = granted_by(guess);
+        assert_verdict(story, PROPERTY_TRUTHFUL, verdicts[guess]);
+        assert_true(says(story, PROPERTY_TRUTHFUL, "nobody saw what the servers did") ==
+                    (guess == UNSEEN));
         story_free(story);
     }
 }
@@ -200,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_return_without_a_call_is_missing_a_part),
         cmocka_unit_test(a_reply_to_what_no_server_executed_is_missing_a_part),
+        cmocka_unit_test(a_grant_that_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_release_is_called_and_returns_in_one_attempt),
         cmocka_unit_test(what_is_inferred_may_be_answered_behind_the_next_call),
         cmocka_unit_test(an_acquire_is_executed_at_the_lock_of_its_call),
