@@ -47,8 +47,7 @@ void ledger_note_impossible(const struct context *context, const char *but)
 }
 
 /* Does a typed command's answer contradict a key that the history itself wrote, or deleted, where
- * others may write, too? Theirs may refuse anybody, but has nobody's token. Who is granted the lock
- * where another's key stood shows that it was lost: that is judged as such. What struck a server
+ * others may write, too? Theirs may refuse anybody, but has nobody's token. What struck a server
  * may have cost more than is told, and a copy may be read before what it copies. */
 static bool is_contradicted(const struct context *context)
 {
@@ -56,7 +55,6 @@ static bool is_contradicted(const struct context *context)
     const struct event *event = context->event;
     const struct key_effect *effect = &context->effect;
     return ledger_key_standing(context->key).is_sure && !ledger->is_struck &&
-           effect->did != DID_CREATED &&
            !ledger_is_repeated(&ledger->clients[event->client], event) &&
            (effect->before == BEFORE_ABSENT || effect->is_unlike || change_knows_old(effect));
 }

@@ -70,6 +70,47 @@ static void deletes_what_is_gone(struct story *story)
     releases(story, A, 1);
 }
 
+static void grants_where_a_key_lives(struct story *story)
+{
+    acquires(story, A);
+    is_refused(story, B);
+    calls(story, A, OP_RELEASE);
+    returns(story, A, OP_RELEASE, RESULT_RELEASED);
+    acquires(story, B);
+    releases(story, B, 1);
+}
+
+static void grants_twice(struct story *story)
+{
+    calls(story, A, OP_ACQUIRE);
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    executes(story, A, OP_ACQUIRE, set(story, A), OK);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    is_refused(story, B);
+    releases(story, A, 1);
+}
+
+static void grants_where_a_key_was(struct story *story)
+{
+    acquires(story, A);
+    is_refused(story, B);
+    crashes(story, A);
+    at(story, LEASE + 50);
+    acquires(story, B);
+    releases(story, B, 1);
+}
+
+static void grants_behind_an_unheard_release(struct story *story)
+{
+    acquires(story, A);
+    is_refused(story, B);
+    calls(story, A, OP_RELEASE);
+    executes(story, A, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0), INTEGER(1));
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    acquires(story, B);
+    releases(story, B, 1);
+}
+
 /* What a fault of the server costs is told, but perhaps not all of it. */
 static void is_lost_behind_a_fault(struct story *story)
 {
@@ -137,6 +178,13 @@ static void what_no_server_can_have_answered_is_doubted(void **state)
          OPEN_WORLD},
         {deletes_anothers, "as where the key is there, but the key had another value", OPEN_WORLD},
         {deletes_what_is_gone, "as where the key is there, but no such key was there", OPEN_WORLD},
+        {grants_where_a_key_lives,
+         "server 1 answered B's SET, executed at 1.2 ms, as where the key is not there, but the "
+         "key was there",
+         OPEN_WORLD},
+        {grants_twice, "as where the key is not there, but the key was there", OPEN_WORLD},
+        {grants_where_a_key_was, NULL, WORLDS},
+        {grants_behind_an_unheard_release, NULL, WORLDS},
         {is_evicted, NULL, WORLDS},
         {is_all_well, NULL, WORLDS},
     };
