@@ -94,3 +94,21 @@ def test_a_fence_that_was_made_smaller_unseen_is_found(tmp_path, words, status):
                         "one.does(\"own.get('data:fence')\")", "--fence-key", "data:fence")
     assert result.status == status, result.out + result.err
     assert status == 0 or "data:fence was found with the fence 3, and had been left with 66" in result.err, result.err
+
+
+@pytest.mark.parametrize(("program", "is_late"), [
+    ("one.pexpire('lock:1', 20000)", False),
+    ("one.eval(\"return redis.call('pexpire', KEYS[1], 20000)\", 1, 'lock:1', A)", False),
+    ("pass", True),
+    ("while time.monotonic() < began + 1.1: other.get('lock:1')\none.pexpire('lock:1', 20000)", True),
+], ids=["by the next command", "by a script", "never", "late"])
+def test_a_lock_may_be_given_its_expiry_by_the_command_behind(tmp_path, program, is_late):
+    result, results = json_of(tmp_path, """
+one, other = client(), client()
+assert one.setnx("lock:1", A)
+began = time.monotonic()
+%s
+assert not other.set("lock:1", B, nx=True, px=20000) and one.eval(CAD, 1, "lock:1", A) == 1
+""" % program)
+    assert not is_late or "before the key had a time to live" in "\n".join(violated(results)["always-expires"]["witness"]), result.out
+    assert result.status == 1 if is_late else is_clean(result, results) and verdicts(results)["always-expires"] == "holds", result.out + result.err

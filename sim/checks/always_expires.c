@@ -3,10 +3,17 @@
  * Between SETNX and EXPIRE it has none, and nobody can blame that; so a key is judged when an
  * operation of its writer has returned, when its writer is dead, and at the end (where a writer
  * that is still acquiring gets one lease more: the history may have been stopped at that
- * moment). */
+ * moment).
+ *
+ * Where operations are concluded from commands, SETNX is one, and EXPIRE the next: then a key is
+ * judged when its writer goes on to something else, or lets a second pass before. */
 #include "checks/property.h"
 
 #include "base/memory.h"
+
+enum { SOON_US = 1000000 };
+
+#define ENDLESS "and the key has no time to live: it never goes by itself"
 
 struct always_expires {
     int64_t *judged;           /* one a lock and server: the last grant that was put down here */
@@ -23,7 +30,13 @@ static void *make(const struct ledger *ledger)
     return made;
 }
 
-static void judge(struct monitor *monitor, int lock, int server, int64_t index, const char *when)
+/* Another one took its expiry away. */
+static bool was_removed(const struct grant *grant)
+{
+    return grant->is_touched && grant->touch.did == DID_UNEXPIRED;
+}
+
+static void judge(struct monitor *monitor, int lock, int server, int64_t index, const char *words)
 {
     const struct ledger *ledger = monitor->ledger;
     struct always_expires *self = monitor->state;
@@ -43,16 +56,21 @@ static void judge(struct monitor *monitor, int lock, int server, int64_t index, 
     if (grant->is_touched)
         finding_say(finding, "%s sent %s at %s.", client_name(ledger, grant->touch.client),
                     SENT(&grant->touch.sent), MS(grant->touch.time_us));
-    finding_say(finding, "%s, and the key has no time to live: it never goes by itself.", when);
-    const bool was_removed = grant->is_touched && grant->touch.did == DID_UNEXPIRED;
+    finding_say(finding, "%s.", words);
     finding_say(finding, "No expiry in %s.",
-                was_removed ? client_name(ledger, grant->touch.client) : name);
+                was_removed(grant) ? client_name(ledger, grant->touch.client) : name);
 }
 
 static void note_ttl(struct always_expires *self, const struct event *event)
 {
     const struct key_effect effect = change_on(event, KEY_LOCK);
     self->saw_ttl |= effect.has_ttl && effect.ttl_us > 0;
+}
+
+/* Has it returned, and gave the key all that it gives it? */
+static bool is_over(const struct event *event)
+{
+    return event->kind == EVENT_RETURN && !(event->is_inferred && event->op == OP_ACQUIRE);
 }
 
 static void event(struct monitor *monitor, const struct event *event)
@@ -66,14 +84,21 @@ static void event(struct monitor *monitor, const struct event *event)
     }
     bool is_death =
         event->kind == EVENT_FAULT && event->client >= 0 && ledger->clients[event->client].is_dead;
-    if (event->client < 0 || (event->kind != EVENT_RETURN && !is_death))
+    const bool is_inferred = event->is_inferred && event->kind == EVENT_CALL;
+    if (event->client < 0 || !(is_inferred || is_death || is_over(event)))
         return;
     const struct ledger_client *client = &ledger->clients[event->client];
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
-        if (grant->client == event->client && grant->ending == ENDING_NONE)
+        const bool is_soon = event->op == OP_EXTEND && event->time_us - grant->time_us <= SOON_US;
+        if (grant->client == event->client && grant->ending == ENDING_NONE &&
+            !(is_inferred && (is_soon || was_removed(grant))))
             judge(monitor, client->lock, s, event->index,
-                  is_death ? "It crashed" : "Its operation has returned");
+                  is_death ? "It crashed, " ENDLESS
+                  : is_inferred
+                      ? "Its next command came before the key had a time to live: had it stopped "
+                        "between the two, the lock would never have gone by itself"
+                      : "Its operation has returned, " ENDLESS);
     }
 }
 
@@ -88,7 +113,7 @@ static void finish(struct monitor *monitor, int64_t end_us)
             const struct ledger_client *writer = &ledger->clients[grant->client];
             bool is_under_way = writer->is_acquiring && writer->attempt == grant->attempt;
             if (!is_under_way || end_us - grant->time_us > ledger->lease_us)
-                judge(monitor, lock, s, ledger->index, "The history has ended");
+                judge(monitor, lock, s, ledger->index, "The history has ended, " ENDLESS);
         }
 }
 
