@@ -9,9 +9,10 @@ from watching import MANY, is_clean, json_of, violated, watch
 
 def test_many_at_once_and_one_that_is_wrong(tmp_path):
     result, results = json_of(tmp_path, MANY % 10 + """
-assert client().set("lock:1", A, nx=True, px=20000)
-client().delete("lock:1")
-assert client().eval(CAD, 1, "lock:1", A) == 0
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
+b.delete("lock:1")
+assert a.eval(CAD, 1, "lock:1", A) == 0
 """)
     assert result.status == 1 and "unknown who sent DEL lock:1" in "\n".join(violated(results)["release-own"]["witness"])
 
@@ -42,7 +43,7 @@ a.eval("return redis.call('del', KEYS[1])", 1, "lock:1", A)
 """),
     ("release-own", "unknown who sent DEL lock:1", """
 a, b = client(), client()
-assert a.set("lock:1", A, nx=True, px=20000)
+assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
 b.delete("lock:1")
 assert a.eval(CAD, 1, "lock:1", A) == 0
 """),
@@ -97,12 +98,12 @@ assert {who}.persist("lock:1")
 
 def test_a_flush_is_blamed_on_nobody_unless_it_took_a_lock_that_was_used_on(tmp_path):
     tidy = """
-a = client()
-assert a.set("lock:1", A, nx=True, px=20000)
-a.flushall()
+a, b = client(), client()
+assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
+%s.flushall()
 """
-    assert is_clean(*json_of(tmp_path, tidy))
-    result, results = json_of(tmp_path, tidy + "assert a.eval(CAD, 1, 'lock:1', A) == 0")
+    assert is_clean(*json_of(tmp_path, tidy % "a"))
+    result, results = json_of(tmp_path, tidy % "b" + "assert a.eval(CAD, 1, 'lock:1', A) == 0")
     assert result.status == 1 and "FLUSHALL" in "\n".join(violated(results)["release-own"]["witness"])
 
 
@@ -312,8 +313,9 @@ def test_tokens_are_nowhere_in_clear(tmp_path):
     """Neither in reports nor in the history; and the same token has another digest in another run."""
     program = f"""
 {FENCES}
-assert one.set("lock:1", A, nx=True, px=20000)
-one.delete("lock:1")
+other = client()
+assert one.set("lock:1", A, nx=True, px=20000) and not other.set("lock:1", C, nx=True, px=20000)
+other.delete("lock:1")
 assert one.eval(CAD, 1, "lock:1", A) == 0
 """
     seen = []

@@ -85,7 +85,7 @@ assert one.says("COPY", "lock:1", "lock:1", "DB", 3, "REPLACE") == b":1" and not
 """)
     assert result.status == 1 and "it overwrote" in "\n".join(violated(results)["extend-own"]["witness"]), result.out
     result, results = json_of(tmp_path, RAW + """
-assert takes(one, A)
+assert takes(one, A) and not takes(other, B)
 other.sends(["MULTI"], ["FLUSHALL"], ["EXEC"]); assert [other.hears() for _ in range(4)] == [b"+OK", b"+QUEUED", b"*1", b"+OK"]
 assert takes(other, B) and not gives(one, A)
 """)

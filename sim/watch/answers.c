@@ -107,17 +107,28 @@ static bool is_number(const struct telling *it, int64_t number)
     return it->seen->reply && it->reply.kind == REPLY_INTEGER && it->reply.value == number;
 }
 
-/* Bits enum can_bit. */
-static unsigned can(const struct telling *it)
+/* Bits enum can_bit. reply: NULL: whatever it says. */
+static unsigned can_with(const struct telling *it, const struct reply *reply)
 {
     const struct seen_execution *seen = it->seen;
     return command_can(
         &(struct command_said){.name = seen->name,
                                .words = seen->words,
-                               .reply = seen->reply ? &it->reply : NULL,
+                               .reply = reply,
                                .script = script_of(it),
                                .text = text_of(it),
                                .window_us = seen->looked_us - seen->began_us + EXPIRY_US});
+}
+
+static unsigned can(const struct telling *it)
+{
+    return can_with(it, it->seen->reply ? &it->reply : NULL);
+}
+
+bool tell_is_release(const struct telling *it)
+{
+    return kind_is_script(it->seen->name) &&
+           (can_with(it, NULL) & (CAN_DELETE | CAN_EXPIRE)) == CAN_DELETE;
 }
 
 bool tell_is_not_its(const struct telling *it, enum did did)

@@ -15,12 +15,25 @@ enum { PATIENCE_US = 5000000 };
 
 /* --- holders that come back, or do not --- */
 
+/* A DEL that came over a connection that is another one's was not the holder's, where it releases
+ * its lock itself, and nothing shows that connections are handed about, as those of a pool are. */
+static bool is_proof(const struct telling *it, const struct holder *holder)
+{
+    return !holder->is_deleted ||
+           (holder->is_anothers_link && !it->watching->has_pool && tell_is_release(it));
+}
+
 /* It acts as a holder does: what was asked about it is answered. */
 static void comes_back(struct telling *it, int number)
 {
     struct holder *holder = &it->watching->holders[number];
+    it->watching->has_pool |= holder->link != it->seen->link->number;
     if (!question_is_open(holder->goes_on))
         return;
+    if (!is_proof(it, holder)) {
+        doubt_delete(it, holder);
+        return;
+    }
     question_answer(holder->goes_on, true);
     free(holder->doubt);
     holder->doubt = NULL;
@@ -31,6 +44,7 @@ static struct condition ask(struct telling *it, int holder, int64_t within_us, e
 {
     struct question **asked = &it->watching->holders[holder].goes_on;
     holder_settle(it->watching, &it->watching->holders[holder]);
+    it->watching->holders[holder].is_deleted = false;
     *asked = story_ask(it->watching->story, it->seen->done_us + within_us);
     return (struct condition){.question = *asked, .when = when};
 }
@@ -126,36 +140,6 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     watching->holders[who].ends_us = it->key->ends_us;
 }
 
-/* Takes words. */
-static void say_open(struct watched_run *watching, char *words)
-{
-    if (watching->outcome->open)
-        free(words);
-    else
-        watching->outcome->open = words;
-}
-
-/* What nobody can tell; the caller frees. did: "released". */
-static char *author_doubt(const struct telling *it, const struct author *author, const char *did)
-{
-    static const char *const others[] = {
-        [NO_OTHER] = "that had been granted it before and had not released it",
-        [OTHERS_GRANTED] = "that had been granted it before and had not released it",
-        [OTHERS_REFUSED] = "that had been refused it in the same process",
-        [OTHERS_ELSEWHERE] = "over a connection not seen to be of the process that has it"};
-    const struct holder *holders = it->watching->holders;
-    const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
-    const bool has_token = holder_is_token(holders[it->key->owner].token);
-    return memory_format(
-        "%s at %.1f ms names %s, so unknown who sent it: whether %s %s its own lock by it, "
-        "or %s%s %s, nobody can tell",
-        opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
-        has_token ? "no token" : "a lock whose value is shorter than 8 bytes, and so no token",
-        holders[it->key->owner].name, did, *name ? name : "another one",
-        *name ? ", over whose connection it came, and" : "",
-        others[*name ? OTHERS_GRANTED : author->others]);
-}
-
 /* Is it not proved to be the owner's? Then nobody can tell, and the verdict is unknown. */
 static bool is_in_doubt(const struct telling *it, const struct author *author)
 {
@@ -168,10 +152,14 @@ static void released_by_owner(struct telling *it, int owner, bool is_named)
     const int64_t left_us = it->seen->before->left_us;
     struct condition on = always;
     /* What it asks of the owner is open until its lease would have ended. */
-    if (!is_named)
+    if (!is_named) {
         on = ask(it, owner, left_us < PATIENCE_US ? left_us : PATIENCE_US, WHEN_NO);
-    else
+        watching->holders[owner].is_deleted = true;
+        watching->holders[owner].is_anothers_link =
+            holder_is_anothers_link(watching, it->seen->link, it->seen->key);
+    } else {
         comes_back(it, owner);
+    }
     tell_operation(it, owner, OP_RELEASE, RESULT_RELEASED, on);
     if (!is_named)
         tell_unknown(it, OP_RELEASE, (struct condition){on.question, WHEN_YES});
@@ -197,7 +185,7 @@ static void deleted(struct telling *it)
         released_by_owner(it, owner, author.is_proved);
         if (!author.is_proved && is_in_doubt(it, &author)) {
             watching->outcome->doubtful_releases++;
-            watching->holders[owner].doubt = author_doubt(it, &author, "released");
+            watching->holders[owner].doubt = doubt_author(it, &author, "released");
         }
     } else if (author.is_refused) {
         tell_event(it, author.holder, EVENT_EXECUTE, OP_RELEASE, RESULT_NONE, always);
@@ -252,10 +240,11 @@ static void extended(struct telling *it, enum did did)
     tell_effects(it, did, OP_EXTEND);
     const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
     if (author.holder == it->key->owner && is_in_doubt(it, &author))
-        say_open(watching, author_doubt(it, &author, is_shorter ? "shortened" : "extended"));
-    const bool is_own_link = watching->holders[it->key->owner].link == it->seen->link->number;
+        doubt_say(watching, doubt_author(it, &author, is_shorter ? "shortened" : "extended"));
+    const bool is_sure = watching->holders[it->key->owner].link == it->seen->link->number &&
+                         !is_in_doubt(it, &author);
     if (did == DID_UNEXPIRED && named == NOBODY_KNOWN && author.holder == it->key->owner &&
-        !is_own_link) {
+        !is_sure) {
         tell_unknown(it, OP_EXTEND, always); /* wrong, whoever it was: nobody is guessed */
     } else if (author.holder == it->key->owner) {
         comes_back(it, author.holder);
@@ -298,7 +287,7 @@ static void rewritten(struct telling *it)
     if (holder_named(watching, it->seen->words, it->seen->key) == NOBODY_KNOWN) {
         const struct author author = holder_author(watching, it->seen->link, it->seen->key);
         if (is_in_doubt(it, &author))
-            say_open(watching, author_doubt(it, &author, "renewed"));
+            doubt_say(watching, doubt_author(it, &author, "renewed"));
         watching->outcome->rewrites++;
         if (!*holder->first_token && holder_is_token(holder->token))
             (void)strcpy(holder->first_token, holder->token);
@@ -310,31 +299,6 @@ static void rewritten(struct telling *it)
     (void)strcpy(holder->token, behind->value);
     holder->ends_us = it->key->ends_us;
     tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
-}
-
-/* Somebody uses the value that a lock had before it was given another one: perhaps that was not its
- * owner's doing. */
-static void doubt_rewrite(struct telling *it)
-{
-    const struct request_words *words = it->seen->words;
-    char value[VALUE_TEXT_MAX];
-    if (!it->watching->outcome->rewrites ||
-        (!kind_is_script(it->seen->name) && tell_is_grant_like(it)))
-        return; /* who asks for the lock again */
-    for (int i = 1; i < words->count; i++) {
-        (void)keys_value(&it->watching->keys, words->at[i], words->lengths[i], value);
-        const int who = holder_with_first(it->watching, value);
-        if (who == NOBODY_KNOWN || it->watching->holders[who].key != it->seen->key)
-            continue;
-        const char *name = it->watching->holders[who].name;
-        say_open(it->watching,
-                 memory_format("%s at %.1f ms names the value with which %s was granted its lock, "
-                               "and which a command that names nobody had replaced: whether %s had "
-                               "replaced it, or another one had overwritten its lock, nobody can "
-                               "tell",
-                               opaque_words(&it->opaque), (double)it->seen->done_us / 1000, name,
-                               name));
-    }
 }
 
 /* token_at: the word that holds it. */

@@ -265,6 +265,7 @@ int holder_for(struct watched_run *watching, const char *value, struct watched_l
     if (place == NOBODY_KNOWN)
         return NOBODY_KNOWN;
     struct holder *holder = &watching->holders[place];
+    watching->has_pool |= strcmp(holder->token, value) == 0 && holder->link != link->number;
     (void)strcpy(holder->token, value);
     holder->link = link->number;
     holder->used = ++watching->uses;
@@ -330,6 +331,7 @@ void holder_refused(struct watched_run *watching, struct watched_link *link, int
     struct watched_key *row = &watching->keys.rows[key];
     if (!row->is_lock || (link->refused == row->granted && row->refused_count <= REFUSED_MAX))
         return; /* or it is noted already */
+    watching->has_pool |= watching->holders[row->owner].link == link->number;
     const int pid = watched_link_peer(link)->pid;
     link->refused = row->granted;
     if (row->refused_count && row->refused_last == pid)
@@ -388,4 +390,12 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
     if (!is_own_link && !(is_elsewhere && others.in_process == 0))
         author.suspect = others.link_one;
     return author;
+}
+
+bool holder_is_anothers_link(struct watched_run *watching, struct watched_link *link, int key)
+{
+    const struct watched_key *row = &watching->keys.rows[key];
+    return watching->holders[row->owner].link != link->number &&
+           (link->refused == row->granted ||
+            others_of(watching, link, key).link_one != NOBODY_KNOWN);
 }

@@ -44,6 +44,8 @@ struct holder {
     int64_t ends_us; /* when its lease ends, as it was granted or extended last */
     bool is_open; /* it was told "granted", and has not sent its release, for all that is known */
     struct question *goes_on; /* does it act as a holder after what befell its key? */
+    bool is_deleted;          /* and that was a DEL that names no token ... */
+    bool is_anothers_link; /* ... over a connection that is another one's, for all that is seen */
     char *doubt; /* what nobody can tell unless that is answered with yes; NULL: nothing */
     int64_t used;
 };
@@ -165,6 +167,7 @@ struct watched_run {
     bool has_failed;   /* to write it */
     int unknown;       /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
     int64_t uses;
+    bool has_pool;   /* a token was seen on two connections, or a refusal on the owner's */
     uint64_t read;   /* proxy_reads() ... */
     int64_t read_us; /* ... and when that was; 0: it must be asked for */
     int64_t links;   /* that are open */
@@ -364,6 +367,9 @@ bool holder_is_here(struct watched_run *watching, struct watched_link *link, int
 /* Does it come from another process than the key's owner? Pools do not reach so far. */
 bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key);
+/* Has another one asked for that lock over it, and not the owner? It was refused it, or was granted
+ * it and has not released it. */
+bool holder_is_anothers_link(struct watched_run *watching, struct watched_link *link, int key);
 const struct peer_process *watched_link_peer(struct watched_link *link);
 /* Somebody at the other end of link was refused the lock that stands there. */
 void holder_refused(struct watched_run *watching, struct watched_link *link, int key);

@@ -57,6 +57,8 @@ bool tell_is_not_its(const struct telling *it, enum did did);
 bool tell_is_proved(const struct telling *it, enum did did);
 /* A script of which all calls that change anything delete, and which says yes. */
 bool tell_only_deletes(const struct telling *it);
+/* A script that can delete the key, and not lengthen its lease: no renewal. */
+bool tell_is_release(const struct telling *it);
 /* Is SET NX, SETNX or a script that is known answered otherwise than the key shows, or than it ever
  * is? Then who answers is not who was looked at (a proxy, or a replica, is between). */
 bool tell_is_contradicted(const struct telling *it, enum did did);
@@ -78,6 +80,19 @@ const struct key_look *tell_doubted(struct telling *it, enum did did, const char
 
 /* As it was left, or left by whoever was there. */
 void tell_leave_key(const struct telling *it);
+
+/* --- doubts.c --- */
+
+/* What would hold is unknown, for that reason. Takes words. */
+void doubt_say(struct watched_run *watching, char *words);
+/* Whose a command is that names no token; the caller frees. did: "released". */
+char *doubt_author(const struct telling *it, const struct author *author, const char *did);
+/* The holder goes on behind a DEL of its lock that named no token, and is answered as if that had
+ * been its own: so does a watchdog that looks once more, and who releases twice. */
+void doubt_delete(struct telling *it, struct holder *holder);
+/* Somebody uses the value that a lock had before it was given another one: perhaps that was not its
+ * owner's doing. */
+void doubt_rewrite(struct telling *it);
 
 /* --- tell.c --- */
 

@@ -1,0 +1,71 @@
+/* doubts.c - what nobody can tell of who did what, in words. */
+#include "watch/kinds.h"
+#include "watch/tell.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void doubt_say(struct watched_run *watching, char *words)
+{
+    if (watching->outcome->open)
+        free(words);
+    else
+        watching->outcome->open = words;
+}
+
+char *doubt_author(const struct telling *it, const struct author *author, const char *did)
+{
+    static const char *const others[] = {
+        [NO_OTHER] = "that had been granted it before and had not released it",
+        [OTHERS_GRANTED] = "that had been granted it before and had not released it",
+        [OTHERS_REFUSED] = "that had been refused it in the same process",
+        [OTHERS_ELSEWHERE] = "over a connection not seen to be of the process that has it"};
+    const struct holder *holders = it->watching->holders;
+    const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
+    const bool has_token = holder_is_token(holders[it->key->owner].token);
+    return memory_format(
+        "%s at %.1f ms names %s, so unknown who sent it: whether %s %s its own lock by it, "
+        "or %s%s %s, nobody can tell",
+        opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
+        has_token ? "no token" : "a lock whose value is shorter than 8 bytes, and so no token",
+        holders[it->key->owner].name, did, *name ? name : "another one",
+        *name ? ", over whose connection it came, and" : "",
+        others[*name ? OTHERS_GRANTED : author->others]);
+}
+
+void doubt_delete(struct telling *it, struct holder *holder)
+{
+    if (holder->doubt)
+        return;
+    it->watching->outcome->doubtful_releases++;
+    holder->doubt = memory_format(
+        "%s at %.1f ms names the token of %s, whose lock a command without a token had deleted: "
+        "whether %s had released it so, and looks once more, or another one had deleted it, nobody "
+        "can tell",
+        opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holder->name, holder->name);
+}
+
+void doubt_rewrite(struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    char value[VALUE_TEXT_MAX];
+    if (!it->watching->outcome->rewrites ||
+        (!kind_is_script(it->seen->name) && tell_is_grant_like(it)))
+        return; /* who asks for the lock again */
+    for (int i = 1; i < words->count; i++) {
+        (void)keys_value(&it->watching->keys, words->at[i], words->lengths[i], value);
+        const int who = holder_with_first(it->watching, value);
+        if (who == NOBODY_KNOWN || it->watching->holders[who].key != it->seen->key)
+            continue;
+        const char *name = it->watching->holders[who].name;
+        doubt_say(
+            it->watching,
+            memory_format("%s at %.1f ms names the value with which %s was granted its lock, "
+                          "and which a command that names nobody had replaced: whether %s had "
+                          "replaced it, or another one had overwritten its lock, nobody can "
+                          "tell",
+                          opaque_words(&it->opaque), (double)it->seen->done_us / 1000, name, name));
+    }
+}
