@@ -18,6 +18,7 @@ struct seen {
     bool has_refused;         /* it refused connections in that time: nothing could be asked */
     bool is_lost;             /* what it was asked last was lost on its way, refused with an error,
                                  or is not waited for: there need be nothing to execute */
+    int64_t stands_until_us;  /* it stands still on its way */
     uint64_t executed;        /* with which replies; the lock key only */
     unsigned opaque_ops;      /* bit an operation: an opaque command of it was executed */
     bool has_made, has_taken; /* the lock key, last: it wrote it, it deleted it */
@@ -153,7 +154,7 @@ static void returned(struct coverage *coverage, const struct event *event)
     bool has_made = false, has_taken = false;
     for (int i = 0; i < ledger->head->servers; i++) {
         asked += seen[i].is_asked || (seen[i].has_refused && event->result == RESULT_FAILED);
-        known += seen[i].executed || seen[i].is_lost;
+        known += seen[i].executed || seen[i].is_lost || event->time_us < seen[i].stands_until_us;
         has_made |= seen[i].has_made;
         has_taken |= seen[i].has_taken;
     }
@@ -213,10 +214,14 @@ static void note_lost(struct seen *seen, const struct event *event)
 {
     const enum fault_effect effect =
         event->kind == EVENT_FAULT ? fault_effect(event->fault) : FAULT_NOT_TOLD;
-    if (event->kind == EVENT_SEND || effect == FAULT_SENDS_AGAIN)
+    if (event->kind == EVENT_SEND || effect == FAULT_SENDS_AGAIN) {
         seen->is_lost = false;
-    else if (effect == FAULT_LOSES_REQUEST || effect == FAULT_GIVES_UP)
+        seen->stands_until_us = INT64_MIN;
+    } else if (effect == FAULT_DELAYS) {
+        seen->stands_until_us = event->time_us + event->amount_us;
+    } else if (effect == FAULT_LOSES_REQUEST || effect == FAULT_GIVES_UP) {
         seen->is_lost = true;
+    }
 }
 
 static void reach_changes(struct coverage *coverage, const struct event *event)
@@ -261,7 +266,8 @@ void coverage_event(struct coverage *coverage, const struct event *event)
     bool is_of_acquire = event->op == OP_ACQUIRE;
     if (event->kind == EVENT_CALL && is_of_acquire)
         for (int s = 0; s < ledger->head->servers; s++)
-            seen[s] = (struct seen){.has_refused = coverage->refuse >> s & 1};
+            seen[s] = (struct seen){.has_refused = coverage->refuse >> s & 1,
+                                    .stands_until_us = INT64_MIN};
     bool is_seen = event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE ||
                    event->kind == EVENT_FAULT; /* that befell what it asked */
     if (is_seen && event->server >= 0) {
