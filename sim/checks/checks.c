@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "checks/black_box.h"
+#include "checks/contention.h"
 #include "checks/coverage.h"
 #include "checks/places.h"
 #include "checks/property.h"
@@ -18,26 +19,20 @@ static const struct property_rules *const rules[PROPERTY_COUNT] = {
 #undef PROPERTY
 };
 
-/* Clients that asked for a lock, and were answered. */
-struct contenders {
-    int *first;   /* by lock; NOBODY: none yet */
-    bool are_two; /* at one lock */
-};
-
 struct checks {
     struct history_head head; /* with the places of clients that have several locks at once */
     struct places *places;    /* NULL: there is one lock */
     struct ledger ledger;
     struct counters counters;
     struct monitor monitors[PROPERTY_COUNT];
+    struct contention *contention;
     struct coverage *coverage;
     struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
     int64_t
-        *drifts; /* of clocks that nobody has held a lock under yet: a client's, then servers' */
-    struct contenders served, answered; /* by a server; by calls and returns */
-    bool has_grant;                     /* a server granted the lock, or a client was told so */
-    bool has_loss; /* a key went neither in its time nor by a command; or its client let it go */
+        *drifts;    /* of clocks that nobody has held a lock under yet: a client's, then servers' */
+    bool has_grant; /* a server granted the lock, or a client was told so */
+    bool has_loss;  /* a key went neither in its time nor by a command; or its client let it go */
     bool has_unheld_loss; /* of a lock that its client did not hold (yet), or whose holder learned
                              that it was lost, or crashed */
     bool has_faults;      /* strikes, and what follows from them */
@@ -72,13 +67,6 @@ static void take_fact(void *context, const struct fact *fact)
     black_box_fact(checks->black_box, fact);
 }
 
-static void contenders_init(struct contenders *contenders, int locks)
-{
-    contenders->first = memory_new((size_t)locks, sizeof *contenders->first);
-    for (int i = 0; i < locks; i++)
-        contenders->first[i] = NOBODY;
-}
-
 struct checks *checks_new_for(const struct history_head *head, const struct scheme *scheme)
 {
     struct checks *checks = memory_new(1, sizeof *checks);
@@ -87,8 +75,7 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     head = checks->places ? &checks->head : head;
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
     checks->ledger.places = checks->places;
-    contenders_init(&checks->served, head->locks);
-    contenders_init(&checks->answered, head->locks);
+    checks->contention = contention_new(&checks->ledger);
     checks->drifts = memory_new((size_t)head->clients + 1, sizeof *checks->drifts);
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
@@ -111,37 +98,6 @@ struct checks *checks_new(const struct history_head *head)
 
 /* --- the counters --- */
 
-/* Before the ledger knows of the event. */
-static void count_call(struct checks *checks, const struct event *event)
-{
-    const struct ledger *ledger = &checks->ledger;
-    if (event->kind != EVENT_CALL || event->op != OP_ACQUIRE)
-        return;
-    checks->calls++;
-    checks->counters.contended += ledger->locks[event->lock].holders > 0;
-}
-
-static void contends(struct contenders *contenders, const struct event *event)
-{
-    int *first = &contenders->first[event->lock];
-    if (*first == NOBODY)
-        *first = event->client;
-    contenders->are_two |= *first != event->client;
-}
-
-/* A call alone is no contention: its request may never have reached a server. One whose reply was
- * heard did, be that an error, for which nothing is executed. */
-static void count_contender(struct checks *checks, const struct event *event)
-{
-    if (event->client < 0 || event->op != OP_ACQUIRE)
-        return;
-    if ((event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR) && event_is_on(event, KEY_LOCK))
-        contends(&checks->served, event);
-    if (event->kind == EVENT_RETURN &&
-        (event->result == RESULT_GRANTED || event->result == RESULT_REFUSED))
-        contends(&checks->answered, event);
-}
-
 /* Why the ledger is not to be believed; NULL: it is. */
 static const char *gap_of(const struct checks *checks)
 {
@@ -152,7 +108,8 @@ static const char *gap_of(const struct checks *checks)
 /* Where nobody saw the servers, by what the clients were told. */
 static bool is_contested(const struct checks *checks)
 {
-    return checks->served.are_two || (gap_of(checks) && checks->answered.are_two);
+    return contention_is_seen(checks->contention) ||
+           (gap_of(checks) && contention_is_told(checks->contention));
 }
 
 static void count_fault(struct checks *checks, const struct event *event)
@@ -227,6 +184,7 @@ static void take(struct checks *checks, const struct event *event)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         if (rules[i]->event)
             rules[i]->event(&checks->monitors[i], event);
+    contention_event(checks->contention, event);
     coverage_event(checks->coverage, event);
     black_box_event(checks->black_box, event);
     ledger_turn_back(&checks->ledger, event->client);
@@ -245,8 +203,7 @@ static void take_at_places(struct checks *checks, const struct event *event)
 void checks_event(struct checks *checks, const struct event *event)
 {
     assert(!checks->is_finished);
-    count_call(checks, event);
-    count_contender(checks, event);
+    checks->calls += event->kind == EVENT_CALL && event->op == OP_ACQUIRE;
     count_fault(checks, event);
     if (checks->places)
         take_at_places(checks, event);
@@ -278,8 +235,8 @@ static const char *vacuous(const struct checks *checks, const struct property_ru
         return "no acquire was granted: no two holds could overlap";
     return is_contested(checks)
                ? NULL
-               : "the run showed no contention: no two clients' requests for one lock reached "
-                 "a server";
+               : "the run showed no contention: nobody's request for a lock reached a server while "
+                 "another client held it";
 }
 
 /* Do calls and returns alone, or the world itself, say it? */
@@ -425,6 +382,7 @@ void checks_break_off(struct checks *checks, struct finding *findings, struct co
     assert(!checks->is_finished);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         conclude(checks, (enum property)i, &findings[i]);
+    checks->counters.contended = contention_count(checks->contention);
     if (counters)
         *counters = checks->counters;
     checks->is_finished = true;
@@ -451,8 +409,7 @@ void checks_free(struct checks *checks)
     for (int i = 0; i < PROPERTY_COUNT; i++)
         free(checks->monitors[i].state);
     free(checks->drifts);
-    free(checks->served.first);
-    free(checks->answered.first);
+    contention_free(checks->contention);
     coverage_free(checks->coverage);
     black_box_free(checks->black_box);
     ledger_close(&checks->ledger);

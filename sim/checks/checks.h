@@ -67,7 +67,7 @@ struct counters {
     int64_t faults;             /* that struck: fault_is_strike() */
     int64_t struck[FAULT_ROWS]; /* of these, each */
     int64_t faults_in_hold;
-    int64_t contended; /* attempts that began while somebody held the lock */
+    int64_t contended; /* attempts that came to a lock which another client held */
 };
 
 /* Of progress: for so many leases a lock that nobody holds may be refused; where clients judge

@@ -116,6 +116,7 @@ struct history_head {
     bool refuses_holder; /* who has a lock and asks for it again is refused; else nobody says it */
     bool is_closed;      /* nobody else writes to its keys, and none was there when it began */
     bool has_all_commands; /* whatever its clients sent to servers since it began is in it */
+    bool is_directed;      /* a scenario, or a schedule, said who asks when */
     bool is_streamed;      /* it was there while it was written, so it may have no end */
     char incomplete[HISTORY_WHY_MAX]; /* why it is not whole, so that nothing holds; "": it is */
 };

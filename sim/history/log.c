@@ -151,6 +151,8 @@ static void put_foreign(struct history_writer *writer, const struct history_head
         put(writer, ",\"closed\":true");
     if (head->has_all_commands)
         put(writer, ",\"all_commands\":true");
+    if (head->is_directed)
+        put(writer, ",\"directed\":true");
     if (head->is_streamed)
         put(writer, ",\"streamed\":true");
     if (head->incomplete[0])

@@ -14,7 +14,7 @@ static const char *const head_fields[] = {
     "locks",   "lease_us", "unit_us",  "clock_error_us", "seed",           "names"};
 /* Since version 2; not needed. */
 static const char *const new_fields[] = {"program", "promises",     "processes", "incomplete",
-                                         "closed",  "all_commands", "streamed"};
+                                         "closed",  "all_commands", "directed",  "streamed"};
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof head_fields[0],
     NEW_FIELDS = sizeof new_fields / sizeof new_fields[0],
@@ -213,6 +213,7 @@ static enum fail read_flags(struct history_reader *reader, json_t *object,
     } rows[] = {
         {"closed", &head->is_closed},
         {"all_commands", &head->has_all_commands},
+        {"directed", &head->is_directed},
         {"streamed", &head->is_streamed},
     };
     enum fail fail = FAIL_NONE;

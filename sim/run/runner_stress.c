@@ -354,6 +354,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
                             .seed = runner->seed,
                             .is_cluster = options->is_cluster};
     recording.head = recording_head(runner, &run, "stress");
+    recording.head.is_directed = false; /* who asks when, chance says */
     recording.head.locks = options->locks;
     recording.head.is_streamed = true; /* it cannot be made again: what there is of it stays */
     options->sink = recording_sink(&recording);

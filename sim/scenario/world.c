@@ -13,7 +13,8 @@ struct history_head run_head(const struct run *run, const char *world)
                                 .names = run->names,
                                 .lease_us = run->lease_us,
                                 .unit_us = run->scheme->unit_us,
-                                .seed = run->seed};
+                                .seed = run->seed,
+                                .is_directed = true};
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
     (void)snprintf(head.world, sizeof head.world, "%s", world);
     return head;

@@ -46,7 +46,9 @@ __attribute__((unused)) static const struct scheme majority = {.name = "majority
                                                                .needs_quorum = true,
                                                                .unit_us = 1000};
 
-static inline struct story *story_new(const struct scheme *scheme, int servers, int64_t lease_ms)
+/* Nobody directed it: what was not contended is unknown. */
+static inline struct story *story_undirected(const struct scheme *scheme, int servers,
+                                             int64_t lease_ms)
 {
     struct story *story = calloc(1, sizeof *story);
     assert_non_null(story);
@@ -61,6 +63,16 @@ static inline struct story *story_new(const struct scheme *scheme, int servers, 
     story->checks = checks_new_for(&story->head, scheme);
     story->findings = calloc(PROPERTY_COUNT, sizeof *story->findings);
     assert_non_null(story->findings);
+    return story;
+}
+
+/* Told as a scenario tells it. */
+static inline struct story *story_new(const struct scheme *scheme, int servers, int64_t lease_ms)
+{
+    struct story *story = story_undirected(scheme, servers, lease_ms);
+    checks_free(story->checks);
+    story->head.is_directed = true;
+    story->checks = checks_new_for(&story->head, scheme);
     return story;
 }
 
