@@ -4,6 +4,7 @@
 #include "redis/model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct history_head run_head(const struct run *run, const char *world)
 {
@@ -14,7 +15,7 @@ struct history_head run_head(const struct run *run, const char *world)
                                 .lease_us = run->lease_us,
                                 .unit_us = run->scheme->unit_us,
                                 .seed = run->seed,
-                                .is_directed = true};
+                                .is_directed = strcmp(world, "sim") != 0}; /* there, all are */
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
     (void)snprintf(head.world, sizeof head.world, "%s", world);
     return head;
