@@ -230,3 +230,17 @@ assert a.eval(CAD, 1, "lock:1", A) == 1
     assert result.status == status and ("no contention" in result.err + result.out) == (status == 2), result.out + result.err
     assert run("report", tmp_path / "runs" / "latest").status == status
     assert f'errors="{status // 2}"' in (tmp_path / "runs" / "latest" / "junit.xml").read_text()
+
+
+def test_processes_one_after_the_other_do_not_contend(tmp_path):
+    """Their lock excludes nobody, and nobody would see it."""
+    result = watch(tmp_path, """
+for _ in range(3):
+    if os.fork() == 0:
+        a = client()
+        assert a.eval("redis.call('set', KEYS[1], ARGV[1], 'px', 20000) return 1", 1, "lock:1", A) == 1
+        assert a.eval(CAD, 1, "lock:1", A) == 1
+        os._exit(0)
+    assert os.wait()[1] == 0
+""")
+    assert result.status == 2 and "no contention" in result.err + result.out, result.out + result.err
