@@ -74,7 +74,7 @@ def test_what_is_right_holds_and_no_token_is_written(upstream, tmp_path):
 
 def test_what_is_wrong_is_violated(upstream, tmp_path):
     with recorded(upstream, tmp_path) as client, client() as a, client() as b:
-        assert a.set("lock:1", A, nx=True, px=20000)
+        assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
         b.delete("lock:1")
         assert b.set("lock:1", B, nx=True, px=20000)
         assert a.eval(CAD, 1, "lock:1", A) == 0
@@ -157,7 +157,8 @@ def test_what_is_not_whole_says_so_and_is_unknown(upstream, tmp_path, rules, wor
     assert words in client.events[0]["incomplete"]
 
 
-WRONG = "a.set('lock:1', A, nx=True, px=20000), b.delete('lock:1'), b.set('lock:1', B, nx=True, px=20000), a.eval(CAD, 1, 'lock:1', A)"
+WRONG = ("a.set('lock:1', A, nx=True, px=20000), b.set('lock:1', B, nx=True, px=20000), b.delete('lock:1'), "
+         "b.set('lock:1', B, nx=True, px=20000), a.eval(CAD, 1, 'lock:1', A)")
 RIGHT = "a.set('lock:1', A, nx=True, px=20000), b.set('lock:1', B, nx=True, px=20000), a.eval(CAD, 1, 'lock:1', A)"
 
 
