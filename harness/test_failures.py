@@ -239,12 +239,20 @@ def test_a_private_server_that_answers_garbage(picklock, tmp_path):
 
 
 @contextlib.contextmanager
-def doubler(port, behind):
-    """A relay to that server; what it answers behind so many answers comes twice."""
+def relay(port, behind, does):
+    """To that server. Behind so many answers each comes "twice", or one is "lost", or its connection "ends" instead."""
+    def times(number):
+        if does == "twice":
+            return 2 if number > behind else 1
+        return 0 if number == behind else 1
+
     def pump(source, target, answers):
         with contextlib.suppress(OSError):
             while words := source.recv(65536):
-                target.sendall(words * (2 if answers and next(answers) > behind else 1))
+                often = times(next(answers)) if answers else 1
+                if not often and does == "ends":
+                    target.shutdown(socket.SHUT_WR)
+                target.sendall(words * often)
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_RDWR)
 
@@ -263,10 +271,18 @@ def doubler(port, behind):
 
 @pytest.mark.parametrize("behind", [40, 200])
 def test_a_server_that_answers_twice_is_told_as_such(picklock, tmp_path, behind):
-    with server() as port, doubler(port, behind) as doubled:
+    with server() as port, relay(port, behind, "twice") as doubled:
         ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "4", "--duration", "20s", "--redis", f"redis://127.0.0.1:{doubled}",
                        "--out", tmp_path)
     assert ran.status == 69 and "a reply that no request asked for" in ran.err, ran
+
+
+@pytest.mark.parametrize("does, says", [("ends", "a connection to server 1 ended"), ("lost", "was not answered within 5 s")])
+def test_nothing_is_concluded_where_one_command_has_no_answer(picklock, tmp_path, does, says):
+    with server() as port, relay(port, 300, does) as shown:
+        ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "8", "--duration", "20s", "--no-faults", "--timeout", "50ms",
+                       "--redis", f"redis://127.0.0.1:{shown}", "--out", tmp_path)
+    assert ran.status == 2 and says in " ".join(ran.out.split()), ran
 
 
 def test_a_private_server_in_cluster_mode(picklock, tmp_path):

@@ -168,8 +168,8 @@ static const char *error_meaning(const char *error)
 
 enum {
     QUOTED_MAX = 48,
-    LOOK_MS = 100,       /* how often one that waits looks whether it is to end */
-    HURRIED_US = 500000, /* how long an answer may take when it is */
+    LOOK_MS = 100,    /* how often one that waits looks whether it is to end */
+    HURRIED_MS = 500, /* how long an answer may take when it is */
 };
 
 /* What has come of an answer, up to its first line end, with what cannot be printed as dots:
@@ -211,14 +211,33 @@ void control_heed(const volatile int *stop)
     heeded = stop;
 }
 
+static bool is_hurried(void)
+{
+    const volatile int *stop = heeded;
+    return stop && *stop;
+}
+
+int64_t control_patience_us(void)
+{
+    return (is_hurried() ? HURRIED_MS : CONTROL_SECONDS * 1000) * (int64_t)1000;
+}
+
+enum fail control_not_in_time(const char *what, const char *how, struct failure *failure)
+{
+    if (is_hurried())
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s was not answered before the run was told to end", what);
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered within %d s%s", what,
+                       CONTROL_SECONDS, how);
+}
+
 /* As long as the connection may wait (redisSetTimeout()), less when whoever asks is to end. */
 static int64_t limit_us(const redisContext *control)
 {
     struct timeval limit = {0};
     socklen_t size = sizeof limit;
-    const volatile int *stop = heeded;
-    if (stop && *stop)
-        return HURRIED_US;
+    if (is_hurried())
+        return control_patience_us();
     if (getsockopt(control->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 ||
         (!limit.tv_sec && !limit.tv_usec))
         limit.tv_sec = CONTROL_SECONDS;
@@ -245,17 +264,13 @@ static bool has_come(const redisContext *control, int64_t asked_us, bool has_beg
 enum fail control_await(redisContext *control, int64_t asked_us, bool has_begun, const char *what,
                         struct failure *failure)
 {
-    const volatile int *stop = heeded;
     if (has_come(control, asked_us, has_begun))
         return FAIL_NONE;
     /* Nothing is read from it any more: what came later would be taken for another answer. */
     control->err = REDIS_ERR_IO;
     (void)snprintf(control->errstr, sizeof control->errstr, "an earlier question was not answered");
-    if (stop && *stop)
-        return failure_set(failure, FAIL_UNAVAILABLE,
-                           "%s was not answered before the run was told to end", what);
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered within %d s%s", what,
-                       CONTROL_SECONDS, has_begun ? ": its answer had begun, and did not end" : "");
+    return control_not_in_time(what, has_begun ? ": its answer had begun, and did not end" : "",
+                               failure);
 }
 
 /* As redisGetReply(), but for a server that never ends its answer, too long or too slow, and for

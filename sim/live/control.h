@@ -51,6 +51,11 @@ redisReply *control_reply(redisContext *control, const char *what, struct failur
 enum fail control_await(redisContext *control, int64_t asked_us, bool has_begun, const char *what,
                         struct failure *failure);
 
+/* For who asks on a connection of another kind: how long he waits for an answer, and
+ * FAIL_UNAVAILABLE in the same words. how: more of them, behind. */
+int64_t control_patience_us(void);
+enum fail control_not_in_time(const char *what, const char *how, struct failure *failure);
+
 /* One command of which only success matters. */
 enum fail control_do(redisContext *control, struct failure *failure, const char *format, ...);
 

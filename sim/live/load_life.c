@@ -3,6 +3,8 @@
 #include "live/stress.h"
 
 #include "base/units.h"
+#include "live/control.h"
+#include "proxy/carrier.h"
 
 void load_life_check_carriers(struct stress *stress)
 {
@@ -21,6 +23,47 @@ void load_life_check(struct stress *stress)
         stress->has_seen_death = true;
     }
     load_life_check_carriers(stress);
+}
+
+/* Of those that are with that server, the one that has been there for the longest time. */
+static const struct load_request *oldest_with(const struct stress *stress, int server)
+{
+    const struct load_request *oldest = NULL;
+    for (int i = 0; i < stress->options->clients; i++)
+        for (const struct load_request *request = stress->load_clients[i].requests; request;
+             request = request->next)
+            if (request->place == PLACE_RUNNING && request->server == server &&
+                (!oldest || request->exchange->released_us < oldest->exchange->released_us))
+                oldest = request;
+    return oldest;
+}
+
+void load_life_check_answers(struct stress *stress)
+{
+    if (stress->carriers && carriers_are_slow(stress->carriers))
+        return; /* it may be one of these that has the answer */
+    for (int i = 0; i < stress->options->servers && !stress->failure.code; i++) {
+        struct queue *queue = &stress->queues[i];
+        if (!queue->running || ++queue->silent * (int64_t)CHECK_EVERY_US < control_patience_us())
+            continue;
+        const struct load_request *request = oldest_with(stress, i);
+        (void)control_not_in_time(verb_name(request->command.verb), "", &stress->failure);
+        (void)failure_wrap(&stress->failure, "server %d", request->node + 1);
+    }
+}
+
+void load_life_forget_silence(struct stress *stress)
+{
+    for (int i = 0; i < stress->options->servers; i++)
+        stress->queues[i].silent = 0;
+}
+
+bool load_life_is_silent(const struct stress *stress)
+{
+    for (int i = 0; i < stress->options->servers; i++)
+        if (stress->queues[i].silent)
+            return true;
+    return false;
 }
 
 void load_life_compare_clocks(struct stress *stress)

@@ -223,6 +223,7 @@ static void conclude(struct load_request *request)
     struct queue *queue = &stress->queues[request->server];
     assert(request->place == PLACE_RUNNING && queue->running > 0);
     queue->running--;
+    queue->silent = 0;
     request->place = PLACE_ANSWERED;
     if (load_cluster_redirects(request)) {
         sent_on(request);

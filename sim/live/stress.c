@@ -15,7 +15,6 @@
 
 enum {
     DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
-    CHECK_EVERY_US = 100000,
     PROGRESS_EVERY_US = 1000000,
     SPIN_US = 20, /* not worth a sleep */
 };
@@ -146,6 +145,7 @@ static void run_until(struct stress *stress, int64_t end_us)
         if (now_us >= until_us) {
             checked_us = now_us;
             load_life_check(stress);
+            load_life_check_answers(stress);
             look_for_enough(stress);
         }
         if (now_us < told_us + PROGRESS_EVERY_US)
@@ -181,13 +181,23 @@ static bool is_at_rest(const struct stress *stress)
     return true;
 }
 
-/* No new attempts; what is under way comes to its end, or stays open. */
+/* No new attempts; what is under way comes to its end, or stays open. A server that does not answer
+ * is waited for as ever. */
 static void drain(struct stress *stress)
 {
     stress->is_ending = true;
-    int64_t limit_us = stress_now_us(stress) + DRAIN_LIMIT_US;
-    while (!stress->failure.code && !is_at_rest(stress) && stress_now_us(stress) < limit_us)
-        turn(stress, limit_us);
+    int64_t now_us = stress_now_us(stress), checked_us = now_us;
+    const int64_t limit_us = now_us + DRAIN_LIMIT_US;
+    load_life_forget_silence(stress);
+    while (!stress->failure.code && !is_at_rest(stress) &&
+           (now_us < limit_us || load_life_is_silent(stress))) {
+        turn(stress, checked_us + CHECK_EVERY_US);
+        now_us = stress_now_us(stress);
+        if (now_us < checked_us + CHECK_EVERY_US)
+            continue;
+        checked_us = now_us;
+        load_life_check_answers(stress);
+    }
 }
 
 /* --- before --- */

@@ -18,6 +18,8 @@
 #include "live/internal.h"
 #include "world/client.h"
 
+enum { CHECK_EVERY_US = 100000 }; /* is all alive? */
+
 struct stress;
 struct load_client;
 
@@ -110,7 +112,8 @@ struct load_client {
 
 struct queue {
     struct load_request *first, *last;
-    int running;              /* with the server */
+    int running;              /* with the server, */
+    int silent;               /* which has answered none of them in so many looks */
     struct load_timer outage; /* rings when it is struck, and at the end of what goes on */
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
     enum server_strike due;   /* strikes when nothing is with the server, */
@@ -189,6 +192,13 @@ int64_t stress_spread(uint64_t drawn, int64_t mean_us);
 void load_life_check(struct stress *stress);
 /* Also in the end: what they held is gone, and counts as what it is. */
 void load_life_check_carriers(struct stress *stress);
+/* Every CHECK_EVERY_US in which the loop has turned: commands with a server of which it answers
+ * none for as long as an answer may take end the run. */
+void load_life_check_answers(struct stress *stress);
+/* It counts from here on. */
+void load_life_forget_silence(struct stress *stress);
+/* Has a server answered none of them since the last look, or longer? */
+bool load_life_is_silent(const struct stress *stress);
 /* In short spans: a clock that jumps is not lost in a long run. The first that went wrong is kept.
  */
 void load_life_compare_clocks(struct stress *stress);

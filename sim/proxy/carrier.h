@@ -35,6 +35,8 @@ int64_t carriers_held(const struct carriers *carriers);
 int64_t carriers_used(const struct carriers *carriers);
 /* FAIL_UNAVAILABLE: one of them has ended, or did not answer, and all that it held has ended. */
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure);
+/* Has one of them not answered yet what it was asked the last time? */
+bool carriers_are_slow(const struct carriers *carriers);
 /* Do they hold nothing any more, and have they said so? The loop has to turn for that. */
 bool carriers_are_empty(const struct carriers *carriers);
 /* They are empty: ends them, and waits for that. Returns what they have used of a

@@ -11,6 +11,14 @@ int carriers_patience(const struct carriers *carriers)
     return (is_hurried ? CARRIER_HURRIED_MS : CARRIER_PATIENCE_MS) / CARRIER_TICK_MS;
 }
 
+bool carriers_are_slow(const struct carriers *carriers)
+{
+    for (int i = 0; i < carriers->count; i++)
+        if (carriers->rows[i].silent > 0)
+            return true;
+    return false;
+}
+
 void carrier_answered(struct carrier *carrier)
 {
     carrier->is_asked = false;

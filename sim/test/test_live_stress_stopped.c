@@ -1,6 +1,8 @@
 /* test_live_stress_stopped.c - a free run in which a process that it needs is stopped (SIGSTOP),
- * and neither ends nor answers: the run ends all the same. */
+ * and neither ends nor answers, or in which one command alone is never answered: the run ends all
+ * the same. */
 #include "proxy/carrier_parts.h"
+#include "proxy/internal.h"
 #include "test/stress_summary.h"
 
 enum { EVENTS_BEFORE = 300, HUNG_S = 120 };
@@ -57,7 +59,7 @@ static void the_end_of_a_run_without_a_time_is_not_hurried(void **state)
     options.sink.take = stop_server_after_some;
     const enum fail fail = live_stress(live, &options, &outcome, &why);
     assert_int_equal(fail, FAIL_NONE);
-    must_be_told(&outcome, "TIME was not answered within 5 s");
+    must_be_told(&outcome, "was not answered within 5 s"); /* a command, or TIME */
 }
 
 static void stop_while_clients_connect(uv_prepare_t *turn)
@@ -83,6 +85,118 @@ static void a_signal_ends_the_wait_for_clients_to_connect(void **state)
     assert_int_equal(fail, FAIL_NONE);
     assert_true(outcome.was_stopped && outcome.clients < CLIENTS);
     must_be_told(&outcome, not_before_its_end);
+}
+
+/* --- a command --- */
+
+static struct proxy_link *silenced;
+static int64_t heard_by_then; /* of clients' commands */
+
+/* Of the first link on which one is with the server. */
+static void silence_one(uv_prepare_t *turn)
+{
+    struct proxy_link *link = live->endpoints[0].proxy->links;
+    if (summary.events < EVENTS_BEFORE)
+        return;
+    while (link && (!link->first || link->is_over))
+        link = link->next;
+    if (!link)
+        return;
+    proxy_link_silence(link);
+    silenced = link;
+    heard_by_then = summary.kinds[EVENT_HEAR];
+    (void)uv_prepare_stop(turn);
+}
+
+static enum fail stress_with_a_silence(const struct stress_options *options,
+                                       struct stress_outcome *outcome)
+{
+    uv_prepare_t turn;
+    struct failure why;
+    silenced = NULL;
+    assert_int_equal(uv_prepare_init(&live->loop, &turn), 0);
+    uv_unref((uv_handle_t *)&turn);
+    assert_int_equal(uv_prepare_start(&turn, silence_one), 0);
+    (void)alarm(HUNG_S);
+    const enum fail fail = live_stress(live, options, outcome, &why);
+    (void)alarm(0);
+    uv_close((uv_handle_t *)&turn, NULL);
+    (void)uv_run(&live->loop, UV_RUN_NOWAIT); /* which lets go of it */
+    assert_non_null(silenced);
+    return fail;
+}
+
+/* Whether all others stand behind it (in real time), or their replies do. */
+static void a_command_that_is_never_answered_ends_the_run(void **state)
+{
+    (void)state;
+    for (int is_short = 0; is_short < 2; is_short++) {
+        struct stress_options options = options_of("set-nx-px-cad");
+        struct stress_outcome outcome;
+        options.duration_us = is_short ? SECOND_US : 3600 * (int64_t)SECOND_US;
+        options.timeout_us = SECOND_US / 10;
+        assert_int_equal(stress_with_a_silence(&options, &outcome), FAIL_NONE);
+        must_be_told(&outcome, "server 1: ");
+        must_be_told(&outcome, "was not answered within 5 s");
+        assert_true(summary.kinds[EVENT_HEAR] <= heard_by_then + CLIENTS);
+    }
+}
+
+static void come_to_the_signal(uv_timer_t *looks)
+{
+    if (!silenced)
+        return;
+    summary.stop = SIGINT;
+    (void)uv_timer_stop(looks);
+}
+
+static void a_signal_ends_the_wait_for_a_command(void **state)
+{
+    (void)state;
+    static uv_timer_t looks;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    options.duration_us = 3600 * (int64_t)SECOND_US;
+    silenced = NULL;
+    assert_int_equal(uv_timer_init(&live->loop, &looks), 0);
+    assert_int_equal(uv_timer_start(&looks, come_to_the_signal, 10, 10), 0);
+    uv_unref((uv_handle_t *)&looks);
+    assert_int_equal(stress_with_a_silence(&options, &outcome), FAIL_NONE);
+    uv_close((uv_handle_t *)&looks, NULL);
+    must_be_told(&outcome, "was not answered before the run was told to end");
+}
+
+enum { SLOW_TICKS = 250, TICK_MS = 10 };
+
+static int ticks;
+
+static void answer_at_last(uv_timer_t *looks)
+{
+    if (!silenced || ++ticks < SLOW_TICKS)
+        return;
+    proxy_link_speak(silenced);
+    (void)uv_timer_stop(looks);
+    summary.until_sections = summary.sections + 50;
+}
+
+static void a_command_that_is_slow_is_waited_for(void **state)
+{
+    (void)state;
+    static uv_timer_t looks;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct stress_outcome outcome;
+    options.duration_us = 3600 * (int64_t)SECOND_US;
+    ticks = 0;
+    silenced = NULL;
+    assert_int_equal(uv_timer_init(&live->loop, &looks), 0);
+    assert_int_equal(uv_timer_start(&looks, answer_at_last, TICK_MS, TICK_MS), 0);
+    uv_unref((uv_handle_t *)&looks);
+    assert_int_equal(stress_with_a_silence(&options, &outcome), FAIL_NONE);
+    assert_false(uv_is_active((uv_handle_t *)&looks));
+    uv_close((uv_handle_t *)&looks, NULL);
+    assert_int_equal(outcome.ended.code, FAIL_NONE);
+    assert_int_equal(outcome.doubt.code, FAIL_NONE);
+    assert_int_equal(summary.counter, summary.sections);
 }
 
 /* --- a process that holds the proxy's ends of connections --- */
@@ -219,6 +333,13 @@ static void a_carrier_that_is_stopped_for_a_while_is_waited_for(void **state)
     assert_int_equal(summary.counter, summary.sections);
 }
 
+static int open_live_in_real_time(void **state)
+{
+    (void)state;
+    const struct live_options options = {.steering = REAL_TIME};
+    return live_new(&live, &options, NULL) ? -1 : 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +349,16 @@ int main(void)
                                         close_live),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_clients_to_connect, open_live,
                                         close_live),
+        cmocka_unit_test_setup_teardown(a_command_that_is_never_answered_ends_the_run, open_live,
+                                        close_live),
+        cmocka_unit_test_setup_teardown(a_command_that_is_never_answered_ends_the_run,
+                                        open_live_in_real_time, close_live),
+        cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_a_command,
+                                        open_live_in_real_time, close_live),
+        cmocka_unit_test_setup_teardown(a_command_that_is_slow_is_waited_for, open_live,
+                                        close_live),
+        cmocka_unit_test_setup_teardown(a_command_that_is_slow_is_waited_for,
+                                        open_live_in_real_time, close_live),
         cmocka_unit_test_setup_teardown(a_stopped_carrier_ends_the_run, open_live, close_live),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_a_stopped_carrier, open_live,
                                         close_live),
