@@ -245,8 +245,14 @@ def test_a_reply_that_no_server_can_have_given(picklock, tmp_path, head, words):
     events = [event for event in events[:last + 1] if event.get("client") == 0 or event["kind"] == "time"]
     early = [dict(event, t=min(event["t"], 1000)) for event in events if event["kind"] != "time"]
     early = [{key: value for key, value in event.items() if key != "says" or event.get("verb") != "DEL"} for event in early]
-    contender = [dict(event, client=1, t=2000) | ({"reply": "ok"} if "reply" in event else {}) for event in early if event["t"] < 1000 and "fault" not in event]
-    ran = judged(picklock, tmp_path, whole | head, early + contender)
+    taken = [event for event in early if event["t"] < 1000 and "fault" not in event]
+
+    def contender(t, attempt, reply, result):
+        answers = {"reply": reply, "result": result}
+        return [dict(event, client=1, t=t, attempt=attempt) | {key: value for key, value in answers.items() if key in event} for event in taken]
+
+    held = next(i for i, event in enumerate(early) if event["t"] == 1000)
+    ran = judged(picklock, tmp_path, whole | head, early[:held] + contender(500, 1, "nil", "refused") + early[held:] + contender(2000, 2, "ok", "granted"))
     assert ran.status == 2 and words in " ".join(ran.out.split()), ran
 
 
