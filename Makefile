@@ -38,6 +38,11 @@ TESTS   := $(patsubst sim/test/%.c,%,$(wildcard sim/test/test_*.c))
 
 all: $(BUILD)/picklock ## build the program: build/picklock
 
+# The program alone is built on all processors, unless -j says on how many.
+ifeq ($(filter-out all $(BUILD)/picklock,$(MAKECMDGOALS))$(findstring -j,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 # A user's scheme calls the program's step interface, and sees nothing else of it.
 $(BUILD)/picklock: $(OBJECTS) $(BUILD)/interface.list $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
 	$(CC) $(FLAGS) $(LDFLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(OBJECTS) $(LIBS)
