@@ -10,6 +10,7 @@
  * these cells itself: who begins one says so in memory that both have. */
 #include "run/replays_ahead.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "live/processor.h"
 #include "live/spawn.h"
@@ -92,32 +93,19 @@ static bool read_all(int file, char *bytes, size_t size, off_t at)
     return true;
 }
 
-struct buffer {
-    char *bytes;
-    size_t size;
-};
-
-static void add(struct buffer *buffer, const void *bytes, size_t size)
-{
-    buffer->bytes = memory_resize(buffer->bytes, buffer->size + size + 1, 1);
-    if (size)
-        memcpy(buffer->bytes + buffer->size, bytes, size);
-    buffer->size += size;
-}
-
 /* Frees the buffer. */
 static bool tell(const struct replays_ahead *it, struct lane_file *to, int number,
-                 struct buffer *buffer, int flags)
+                 struct bytes *buffer, int flags)
 {
-    const struct told_size line = {.number = number, .size = buffer->size};
-    bool is_told = write_all(to->file, buffer->bytes, buffer->size, to->at);
+    const struct told_size line = {.number = number, .size = buffer->length};
+    bool is_told = write_all(to->file, buffer->at, buffer->length, to->at);
     ssize_t sent;
     do
         sent = is_told ? send(it->socket, &line, sizeof line, flags | MSG_NOSIGNAL) : -1;
     while (sent < 0 && errno == EINTR && is_told);
     is_told = sent == (ssize_t)sizeof line;
-    to->at += is_told ? (off_t)buffer->size : 0;
-    free(buffer->bytes);
+    to->at += is_told ? (off_t)buffer->length : 0;
+    free(buffer->at);
     return is_told;
 }
 
@@ -149,17 +137,17 @@ static struct explore_finding *way_of(struct cell *cell, int number)
 }
 enum { WAYS = SECTION_COUNT * PROPERTY_COUNT };
 
-static struct buffer pack(const struct replays_ahead *it, const struct cell *cell)
+static struct bytes pack(const struct replays_ahead *it, const struct cell *cell)
 {
-    struct buffer buffer = {0};
+    struct bytes buffer = {0};
     struct told_cell *told = memory_new(1, sizeof *told);
     told->program = *it->program;
     told->cell = *cell;
     told->processor = processor_shared();
-    add(&buffer, told, sizeof *told);
+    bytes_add(&buffer, told, sizeof *told);
     for (int i = 0; i < WAYS; i++) {
         const struct explore_finding *way = way_of(&told->cell, i);
-        add(&buffer, way->choices, (size_t)way->choices_count * sizeof *way->choices);
+        bytes_add(&buffer, way->choices, (size_t)way->choices_count * sizeof *way->choices);
     }
     free(told);
     return buffer;
@@ -216,7 +204,7 @@ static void leave_processor(const struct replays_ahead *it, const char *bytes)
 /* False: there is nothing more to do. */
 static bool replay(struct replays_ahead *it, const struct told_size *line)
 {
-    struct buffer buffer = {0};
+    struct bytes buffer = {0};
     char *bytes = fetch(&it->cells, line);
     if (bytes && !begin(it, line->number)) {
         free(bytes);
@@ -227,10 +215,10 @@ static bool replay(struct replays_ahead *it, const struct told_size *line)
     leave_processor(it, bytes);
     finish_copy(it, bytes);
     free(bytes);
-    add(&buffer, worker_replays_past(it->replays), sizeof(struct failure));
+    bytes_add(&buffer, worker_replays_past(it->replays), sizeof(struct failure));
     size_t size;
     char *packed = replay_memo_pack(worker_replays_memo(it->replays), &size);
-    add(&buffer, packed, size);
+    bytes_add(&buffer, packed, size);
     free(packed);
     return tell(it, &it->results, line->number, &buffer, 0);
 }
@@ -337,7 +325,7 @@ void replays_ahead_ask(struct replays_ahead *ahead, const struct cell *cell)
 {
     if (!ahead || !ahead->pid || !has_found(cell) || ahead->asked_count == CELLS_MAX)
         return;
-    struct buffer buffer = pack(ahead, cell);
+    struct bytes buffer = pack(ahead, cell);
     if (!tell(ahead, &ahead->cells, ahead->asked_count, &buffer, MSG_DONTWAIT))
         return;
     ahead->asked =
@@ -395,9 +383,9 @@ static bool replay_last(struct replays_ahead *it)
         last--;
     if (last < 0)
         return false;
-    struct buffer buffer = pack(it, it->asked[last].cell);
-    finish_copy(it, buffer.bytes);
-    free(buffer.bytes);
+    struct bytes buffer = pack(it, it->asked[last].cell);
+    finish_copy(it, buffer.at);
+    free(buffer.at);
     it->asked[last].is_over = true;
     return true;
 }

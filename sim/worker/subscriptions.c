@@ -4,6 +4,7 @@
  * race with all else. So a connection that subscribes does so over one of our own beside it, its
  * ear: that is asked, behind each execution at that server, what has come so far (it answers a PING
  * behind all of it), and each message of it stands on its way to the worker, as a reply does. */
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "live/servers.h"
@@ -74,38 +75,25 @@ static bool is_published(const struct resp *frame, const char *bytes)
     return false;
 }
 
-/* Bytes that grow. */
-struct heap {
-    char *bytes;
-    size_t length;
-};
-
-static void put(struct heap *heap, const char *bytes, size_t length)
-{
-    heap->bytes = memory_resize(heap->bytes, heap->length + length + 1, 1);
-    memcpy(heap->bytes + heap->length, bytes, length);
-    heap->length += length;
-}
-
 /* A whole frame. True: it is the mark, behind which nothing has come yet. */
 static bool take_frame(struct session *session, struct wire *wire, const struct resp *framer,
-                       struct heap *frame, struct heap *reply)
+                       struct bytes *frame, struct bytes *reply)
 {
-    const bool is_last = is_mark(frame->bytes, frame->length);
-    if (!is_last && is_published(framer, frame->bytes))
-        session_add_published(wire, session, frame->bytes, frame->length);
+    const bool is_last = is_mark(frame->at, frame->length);
+    if (!is_last && is_published(framer, frame->at))
+        session_add_published(wire, session, frame->at, frame->length);
     else if (!is_last && reply)
-        put(reply, frame->bytes, frame->length);
+        bytes_add(reply, frame->at, frame->length);
     frame->length = 0;
     return is_last;
 }
 
 /* Up to the mark; reply: what is not published is put behind it; NULL: there is none. */
-static enum fail listen_to(struct session *session, struct wire *wire, struct heap *reply,
+static enum fail listen_to(struct session *session, struct wire *wire, struct bytes *reply,
                            struct failure *failure)
 {
     struct server_wire *ear = &wire->ear->wire;
-    struct heap frame = {0};
+    struct bytes frame = {0};
     struct resp framer;
     bool is_over = false;
     enum fail fail = server_wire_say(ear, ask, sizeof ask - 1, failure);
@@ -118,7 +106,7 @@ static enum fail listen_to(struct session *session, struct wire *wire, struct he
         for (size_t at = 0; !is_over && at < got && !fail;) {
             enum resp_status status;
             const size_t eaten = resp_feed(&framer, chunk + at, got - at, &status);
-            put(&frame, chunk + at, eaten);
+            bytes_add(&frame, chunk + at, eaten);
             at += eaten;
             if (status == RESP_WHOLE)
                 is_over = take_frame(session, wire, &framer, &frame, reply);
@@ -127,7 +115,7 @@ static enum fail listen_to(struct session *session, struct wire *wire, struct he
                                    wire->server + 1, framer.why);
         }
     }
-    free(frame.bytes);
+    free(frame.at);
     return fail;
 }
 
@@ -144,21 +132,21 @@ enum fail ear_execute(struct session *session, struct wire_message *message,
                       struct failure *failure)
 {
     static const char nobody[] = "+OK\r\n"; /* its connection is gone, and with it who would hear */
-    struct heap reply = {0};
+    struct bytes reply = {0};
     struct wire *wire = message->wire;
     if (wire && !wire->ear)
         wire->ear = memory_new(1, sizeof *wire->ear);
     if (wire && (session_open_beside(session, wire->server, &wire->ear->wire, failure) ||
                  server_wire_say(&wire->ear->wire, message->bytes, message->length, failure) ||
                  listen_to(session, wire, &reply, failure))) {
-        free(reply.bytes);
+        free(reply.at);
         return failure_wrap(failure, "%s to server %d", message->name, message->server + 1);
     }
     if (!reply.length)
-        put(&reply, nobody, sizeof nobody - 1);
+        bytes_add(&reply, nobody, sizeof nobody - 1);
     message->transit = TRANSIT_REPLY;
     message->is_beside = true;
-    message->reply = reply.bytes;
+    message->reply = reply.at;
     message->reply_length = reply.length;
     return FAIL_NONE;
 }

@@ -1,6 +1,7 @@
 /* replay_memo.c - see replay_memo.h. */
 #include "explore/result/replay_memo.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -146,32 +147,20 @@ void replay_memo_put_retimed(struct replay_memo *memo, const struct run *run,
 
 /* --- as bytes: each as it is, and behind it what it points to --- */
 
-struct packed {
-    char *bytes;
-    size_t size;
-};
-
-static void add(struct packed *packed, const void *bytes, size_t size)
-{
-    packed->bytes = memory_resize(packed->bytes, packed->size + size + 1, 1);
-    if (size)
-        memcpy(packed->bytes + packed->size, bytes, size);
-    packed->size += size;
-}
-
 char *replay_memo_pack(struct replay_memo *memo, size_t *size)
 {
-    struct packed packed = {.bytes = memory_new(1, 1)};
+    struct bytes packed = {0};
+    bytes_add(&packed, NULL, 0); /* of nothing, too, there is something to free */
     for (const struct replayed *it = memo->last; it != memo->packed; it = it->next) {
-        add(&packed, it, sizeof *it);
-        add(&packed, it->choices, (size_t)it->choices_count * sizeof *it->choices);
-        add(&packed, it->retimed.choices,
-            (size_t)it->retimed.choices_count * sizeof *it->retimed.choices);
-        add(&packed, it->file ? it->file : "", it->file ? strlen(it->file) + 1 : 1);
+        bytes_add(&packed, it, sizeof *it);
+        bytes_add(&packed, it->choices, (size_t)it->choices_count * sizeof *it->choices);
+        bytes_add(&packed, it->retimed.choices,
+                  (size_t)it->retimed.choices_count * sizeof *it->retimed.choices);
+        bytes_add(&packed, it->file ? it->file : "", it->file ? strlen(it->file) + 1 : 1);
     }
     memo->packed = memo->last;
-    *size = packed.size;
-    return packed.bytes;
+    *size = packed.length;
+    return packed.at;
 }
 
 struct unpacked {
