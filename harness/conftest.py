@@ -140,11 +140,20 @@ def no_server_is_left(request):
 HAS_FAILED = pytest.StashKey()
 
 
+def printed_by_programs(held):
+    """What the finished programs that a failed test holds have printed, whole: an assertion shows its first 240 characters."""
+    return [(f"printed by `{name}`", repr(done if isinstance(done, Ran) else Ran(done)))
+            for name, done in held.items() if isinstance(done, (Ran, subprocess.CompletedProcess))]
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
     if call.when == "call":
-        item.stash[HAS_FAILED] = outcome.get_result().failed
+        report = outcome.get_result()
+        item.stash[HAS_FAILED] = report.failed
+        if report.failed and call.excinfo is not None:
+            report.sections += printed_by_programs(call.excinfo.traceback[-1].frame.f_locals)
 
 
 def name_and_stat_of(pid):
