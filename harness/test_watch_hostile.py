@@ -1,6 +1,7 @@
 """`picklock watch`: clients that do what no library does. What cannot be followed is unknown, with the reason, and holds up nobody."""
 
 import contextlib
+import re
 import subprocess
 
 import pytest
@@ -224,3 +225,85 @@ ask(500); before = kilobytes(); ask(500)
 assert kilobytes() - before < 4000, kilobytes() - before
 """)
     assert result.status == 0 and not violated(results), result.out + result.err
+
+
+def longest_wait_ms(results):
+    note, = [note for note in results["notes"] if "stood behind others" in note]
+    return float(re.search(r"at most ([0-9.]+) ms", note)[1])
+
+
+# Its reply stays away, or it comes to the server when all is over; the connection stays.
+MUTE = "mute: command=%s -> hold until=gone\ngo: command=ECHO -> release gone"
+RELEASED = """
+assert takes(one, A) and not takes(other, B)
+one.sends(["EVAL", CAD, 1, "lock:1", A])
+while '"fault"' not in open(LOG).read(): pass
+"""
+FREED = """
+assert takes(other, B) and not takes(Raw(), C) and gives(other, B)
+"""
+LATE = """
+assert redis.Redis(port=BETWEEN).echo("gone") and one.hears() == b":1"
+assert takes(one, C) and not takes(other, B) and gives(one, C)
+"""
+
+
+@pytest.mark.parametrize(("rule", "releases", "program"), [
+    ("EVAL nth=1 after", 2, RELEASED + FREED),
+    ("EVAL nth=1 after", 2, RELEASED + FREED + LATE),
+    ("EVAL nth=1", 0, RELEASED + "assert not takes(other, B)" + LATE),
+    ("SET nth=2 after", 3, """
+assert takes(one, C) and gives(one, C)
+one.sends(["SET", "lock:1", A, "NX", "PX", 20000])
+while '"fault"' not in open(LOG).read(): pass
+assert not takes(other, B) and gives(Raw(), A) and takes(other, B) and gives(other, B)
+"""),
+], ids=["a release", "a release that is heard later", "a release that is executed later", "a grant"])
+def test_who_is_never_answered_holds_the_others_back_for_a_time(tmp_path, rule, releases, program):
+    """They go on, and nothing holds then; nobody is blamed for what was not seen. What it had done by then is told. The figure of the note counts all."""
+    result, results = behind_rules(tmp_path, MUTE % rule, program)
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+    assert f"{rule.split()[0]} was not answered for 5 s, and others stood in line" in result.err, result.err
+    assert longest_wait_ms(results) >= 3000 and f" {releases} releases." in results["notes"][0], results["notes"]
+
+
+def test_who_stands_in_line_to_the_end_is_counted(tmp_path):
+    result, results = behind_rules(tmp_path, MUTE % "EVAL nth=1 after", RELEASED + """
+other.sends(["GET", "lock:1"])
+time.sleep(1)
+""")
+    assert result.status == 0 and "lease-exclusion" in holds(results), result.out + result.err
+    assert 1000 <= longest_wait_ms(results) < 5000, results["notes"]
+
+
+def test_who_is_answered_late_is_judged(tmp_path):
+    result, results = behind_rules(tmp_path, "slow: command=EVAL nth=1 -> delay 2s", RELEASED + """
+assert takes(other, B) and one.hears() == b":1" and not takes(one, A) and gives(other, B)
+""")
+    assert result.status == 0 and not violated(results) and "lease-exclusion" in holds(results), result.out + result.err
+    assert 1500 <= longest_wait_ms(results) < 5000, results["notes"]
+
+
+def test_what_a_connection_that_was_given_up_may_have_done_is_nobodys_doing(tmp_path):
+    """A script that takes the lock away and says nothing, and a DEL over that connection before it."""
+    result, results = behind_rules(tmp_path, "mute: command=PEXPIRE nth=1 after -> hold until=never\n"
+                                             "wait: command=EVAL nth=1 -> hold until=gone\ngo: command=ECHO -> release gone", """
+def child(does):
+    if not (pid := os.fork()): does(Raw()); os._exit(0)
+    return pid
+def faults(): return open(LOG).read().count('"fault"')
+def strikes(own):
+    assert not takes(own, B)
+    own.sends(["EVAL", "redis.call('del', KEYS[1])", 1, "lock:1"])
+    assert own.hears() == b"$-1"
+os.waitpid(child(lambda own: takes(own, A)), 0)
+other.sends(["PEXPIRE", "lock:1", 30000])
+while not faults(): pass
+assert one.says("EXISTS", "lock:1") == b":1"
+pid = child(strikes)
+while faults() < 2: pass
+other.sends(["DEL", "lock:1"])
+while one.says("DBSIZE") != b":0": pass
+assert one.says("ECHO", "gone") == b"$4" and os.waitpid(pid, 0)[1] == 0
+""")
+    assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err

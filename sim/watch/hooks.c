@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody waits longer for what cannot be answered. */
-enum { STUCK_US = 1000000 };
+/* Nobody waits longer for what cannot be answered, and for what is not. */
+enum { STUCK_US = 1000000, UNANSWERED_S = 5 };
 
 /* --- links --- */
 
@@ -44,9 +44,34 @@ static void leave_list(struct watched_link *link)
 void watched_link_lose(struct watched_link *link)
 {
     link->is_lost = true;
+    watching_lose_track(link->watching);
     turns_lose(link);
     if (evident_is_under_way(link))
         evident_lose(link);
+}
+
+/* No reply can come over it, for so long. */
+static bool is_stuck(struct watched_link *link, int64_t now_us)
+{
+    if (!proxy_link_is_stuck(link->link))
+        link->stuck_us = 0;
+    else if (!link->stuck_us)
+        link->stuck_us = now_us;
+    return link->stuck_us && now_us - link->stuck_us > STUCK_US;
+}
+
+/* Its command that the server has had for so long, and not answered. NULL: none. */
+static const char *unanswered(const struct watched_link *link, int64_t now_us)
+{
+    const struct watched_request *current = link->watching->current;
+    const struct evident_line *line = &link->line;
+    const int64_t before_us = now_us - UNANSWERED_S * INT64_C(1000000);
+    if (current && current->link == link && current->sent_us < before_us)
+        return current->name;
+    if (line->answered == line->sent)
+        return NULL;
+    const struct evident_command *first = evident_line_at(line, line->answered);
+    return first->began_us < before_us ? first->text->name : NULL;
 }
 
 /* Its requests that are with the server, while others wait for them. */
@@ -57,19 +82,22 @@ void watched_links_look(struct watched_run *watching)
     if (!watching->first)
         return;
     for (struct watched_link *link = watching->open; link; link = link->next) {
+        const char *name;
         if (link->is_lost || (!evident_is_under_way(link) && link != current))
             continue;
-        if (!proxy_link_is_stuck(link->link))
-            link->stuck_us = 0;
-        else if (!link->stuck_us)
-            link->stuck_us = now_us;
-        else if (now_us - link->stuck_us > STUCK_US) {
+        if (is_stuck(link, now_us))
             watching_missed(watching, "a command was not answered, since its connection had ended "
                                       "at the server, or its client did not read, and others "
                                       "stood in line");
-            watched_link_lose(link);
-            return; /* the list may be another one now */
-        }
+        else if ((name = unanswered(link, now_us)))
+            watching_missed(watching,
+                            "%s was not answered for %d s, and others stood in line: they went on, "
+                            "and in which order the server executes them is not known",
+                            name, UNANSWERED_S);
+        else
+            continue;
+        watched_link_lose(link);
+        return; /* the list may be another one now */
     }
 }
 

@@ -268,11 +268,17 @@ enum proxy_decision turns_take(struct watched_link *link, struct proxy_request *
     return PROXY_HOLD;
 }
 
-static void leave_line(struct watched_run *watching, struct watched_request *next, int64_t since_us)
+/* It stands in line no more, whether it goes on or not. */
+static void note_wait(struct watched_run *watching, int64_t since_us)
 {
     const int64_t waited_us = watching_now_us(watching) - since_us;
     if (waited_us > watching->outcome->waited_us)
         watching->outcome->waited_us = waited_us;
+}
+
+static void leave_line(struct watched_run *watching, struct watched_request *next, int64_t since_us)
+{
+    note_wait(watching, since_us);
     watching->first = next;
     if (!next)
         watching->last = NULL;
@@ -336,6 +342,7 @@ static struct watched_request *take_waiting(struct watched_run *watching,
     while (*at) {
         struct watched_request *turn = *at;
         if (turn->link == link) {
+            note_wait(watching, turn->sent_us);
             *at = turn->next;
             turn->next = NULL;
             *end = turn;
@@ -370,6 +377,7 @@ void turns_lose(struct watched_link *link)
     struct watched_request *turn, *waiting = take_waiting(watching, link);
     if (watching->current && watching->current->link == link) {
         watching->current->request->owner = NULL;
+        finish(watching, watching->current, NULL, 0, DELIVERED_NEVER);
         turn_over(watching);
     }
     while ((turn = waiting)) {
