@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import redis
@@ -172,6 +173,29 @@ def test_a_command_that_is_ended_by_a_signal(tmp_path):
     watching.send_signal(signal.SIGTERM)
     out, err = watching.communicate(timeout=PATIENCE_S)
     assert watching.returncode == 128 + signal.SIGTERM and "ended by a signal" in out + err, out + err
+
+
+@pytest.mark.parametrize("under_way", ["asks = client().connection_pool.get_connection('_'); asks.send_command('DEL', 'lock:1')", ""],
+                         ids=["behind the look before a command", "behind the look at the end"])
+def test_a_signal_ends_the_wait_for_a_server_that_is_stopped(tmp_path, under_way):
+    """A look that is not answered takes 5 s; as long as one is waited for, the command is told of no signal."""
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + f"""
+import signal
+assert client().set("lock:1", A, nx=True, px=20000)
+os.kill(client().info("server")["process_id"], signal.SIGSTOP)
+{under_way}
+print("stopped", flush=True); signal.pause()
+""")
+    with server() as port, subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--redis", f"redis://127.0.0.1:{port}", "--out", tmp_path, "--",
+                                             sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout.readline() == "stopped\n"
+        began = time.monotonic()
+        watching.send_signal(signal.SIGTERM)
+        out, err = watching.communicate(timeout=PATIENCE_S)
+        took = time.monotonic() - began
+    assert watching.returncode == 128 + signal.SIGTERM and "ended by a signal" in out + err, out + err
+    assert took < 4.5, (took, out, err)
 
 
 def test_a_script_too_long_to_be_seen_whole_is_no_verdict(tmp_path):

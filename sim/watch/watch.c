@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
+#include "live/control.h"
 #include "live/folder.h"
 #include "live/process.h"
 #include "live/spawn.h"
@@ -304,6 +305,8 @@ enum fail watch_run(const struct watch_options *options, struct watch_outcome *o
     struct proxy_address upstream;
     run->options = options;
     run->parent = getppid();
+    if (options->command) /* without one a signal is the end that it was to have */
+        control_heed(options->stop);
     enum fail fail = watching_open(watching, options, outcome, failure);
     if (!fail) {
         fail = history_writer_show(watching->writer, failure);
@@ -314,6 +317,7 @@ enum fail watch_run(const struct watch_options *options, struct watch_outcome *o
         fail = watching_close(watching, fail, failure);
     }
     stop_server(run);
+    control_heed(NULL);
     free(run);
     return fail;
 }
