@@ -1,6 +1,7 @@
 """`picklock watch`: what takes a lock away, or grants it, in another way than by SET NX, DEL and the usual scripts."""
 
 import pytest
+from conftest import run
 from test_watch_refused import PROCESSES, REFUSED, verdicts
 from watching import is_clean, json_of, violated
 
@@ -168,3 +169,32 @@ assert not other.set("lock:1", B, nx=True, px=20000) and one.eval(CAD, 1, "lock:
 """ % program)
     assert not is_late or "before the key had a time to live" in "\n".join(violated(results)["always-expires"]["witness"]), result.out
     assert result.status == 1 if is_late else is_clean(result, results) and verdicts(results)["always-expires"] == "holds", result.out + result.err
+
+
+BOTH, NOT_BOTH = "two hold at once, both within their leases", "two hold at once, not both within their leases"
+STOLEN = "assert not other.set('lock:1', B, nx=True, px=20000); other.delete('lock:1')\n"
+OVER = "while one.exists('lock:1'): pass\n"
+
+
+@pytest.mark.parametrize(("taken", "lost", "ends", "said"), [
+    ("one.setnx('lock:1', A); one.pexpire('lock:1', 20000)", STOLEN, 0, BOTH),
+    ("one.setnx('lock:1', A); one.pexpire('lock:1', 150)", OVER, 1, NOT_BOTH),
+    ("one.set('lock:1', A, nx=True, px=20000)", STOLEN, 0, BOTH),
+    ("one.set('lock:1', A, nx=True, px=150)", OVER, 1, NOT_BOTH),
+    ("one.set('lock:1', A, nx=True, px=150); one.pexpire('lock:1', 20000)", STOLEN, 0, BOTH),
+    ("one.set('lock:1', A, nx=True, px=150); one.persist('lock:1')", STOLEN, 0, BOTH),
+    ("p = one.pipeline(); p.setnx('lock:1', A); p.pexpire('lock:1', 20000); p.execute()", STOLEN, 0, BOTH),
+    ("one.set('lock:1', A, nx=True, px=150); p = one.pipeline(); p.pexpire('lock:1', 20000); p.execute()", STOLEN, 0, BOTH),
+])
+def test_the_diagram_says_until_when_a_lease_lasts(tmp_path, taken, lost, ends, said):
+    """As long as the key was given to live by the last command that its holder heard of."""
+    json_of(tmp_path, f"""
+one, other = client(), client()
+{taken}
+{lost}
+assert other.set("lock:1", B, nx=True, px=20000)
+time.sleep(0.2)
+assert one.eval(CAD, 1, "lock:1", A) == 0 and other.eval(CAD, 1, "lock:1", B) == 1
+""")
+    drawn = run("check", tmp_path / "runs" / "latest" / "histories" / "watch.jsonl", "--timeline").out
+    assert drawn.count("A's own lease ends") == ends and said in drawn, drawn

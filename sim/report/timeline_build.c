@@ -17,10 +17,11 @@ enum {
 
 /* What a client believes while the events go by. */
 struct belief {
-    int bar;              /* of its hold, or NONE */
-    int64_t called_us;    /* its last acquire */
-    int64_t lease_end_us; /* of its hold; INT64_MAX: told already */
+    int bar;           /* of its hold, or NONE */
+    int64_t called_us; /* its last acquire; where each grant has a lease of its own: its request */
+    int64_t lease_end_us; /* of its hold; INT64_MAX: told already, or it has none */
     int64_t renewal_us;   /* when its last renewal was sent */
+    int64_t given_us;     /* how long the lock key was to live by its last command; 0: for ever */
 };
 
 /* What the lock key at a server is. */
@@ -191,29 +192,67 @@ static void end_hold(struct builder *builder, struct belief *belief)
     belief->lease_end_us = INT64_MAX;
 }
 
-static void client_event(struct builder *builder, const struct event *event, int column)
+static bool has_leases(const struct builder *builder)
 {
-    struct belief *belief = &builder->beliefs[column];
-    int64_t lease_us = builder->timeline->head.lease_us;
-    bool is_renewal = words_is_renewal(event);
+    return builder->timeline->head.promises & PROMISE_LEASES;
+}
+
+static int64_t lease_end_us(const struct builder *builder, const struct belief *belief,
+                            int64_t asked_us)
+{
+    const int64_t lease_us =
+        has_leases(builder) ? belief->given_us : builder->timeline->head.lease_us;
+    return lease_us > 0 ? asked_us + lease_us : INT64_MAX;
+}
+
+/* An answer, or whoever has understood one, says so. */
+static bool has_renewed(const struct builder *builder, const struct event *event)
+{
+    if (event->kind == EVENT_HEAR)
+        return words_is_renewal(event) && words_is_yes(&event->reply);
+    return has_leases(builder) && event->kind == EVENT_RETURN && event->op == OP_EXTEND &&
+           event->result == RESULT_DONE;
+}
+
+/* What a lease counts from, and how long the key was to live. */
+static void note_asked(const struct builder *builder, struct belief *belief,
+                       const struct event *event)
+{
+    int64_t ttl_us;
+    const bool is_renewal = words_is_renewal(event);
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         belief->called_us = event->time_us;
     if (event->kind == EVENT_SEND && is_renewal)
         belief->renewal_us = event->time_us;
-    if (event->kind == EVENT_HEAR && is_renewal && belief->bar != NONE &&
-        words_is_yes(&event->reply)) {
-        belief->lease_end_us = belief->renewal_us + lease_us;
+    if (event->kind == EVENT_SEND && !is_renewal && has_leases(builder))
+        belief->called_us = event->time_us;
+    if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LOCK) &&
+        (words_key_change(event) == KEY_WRITTEN || words_key_change(event) == KEY_EXTENDED))
+        belief->given_us = words_expiry(event, &ttl_us) ? ttl_us : 0;
+}
+
+static void granted(struct builder *builder, struct belief *belief, const struct event *event,
+                    int column)
+{
+    end_bar(builder, &belief->bar);
+    belief->bar = start_bar(builder, BAR_HOLD, column, event->client);
+    belief->lease_end_us = lease_end_us(builder, belief, belief->called_us);
+    if (belief->lease_end_us <= event->time_us) { /* behind its own end */
+        builder->timeline->bars[belief->bar].late_from = last_row(builder);
+        belief->lease_end_us = INT64_MAX;
+    }
+}
+
+static void client_event(struct builder *builder, const struct event *event, int column)
+{
+    struct belief *belief = &builder->beliefs[column];
+    note_asked(builder, belief, event);
+    if (belief->bar != NONE && has_renewed(builder, event)) {
+        belief->lease_end_us = lease_end_us(builder, belief, belief->renewal_us);
         builder->timeline->bars[belief->bar].late_from = NONE;
     }
-    if (event->kind == EVENT_RETURN && event->op == OP_ACQUIRE && event->result == RESULT_GRANTED) {
-        end_bar(builder, &belief->bar);
-        belief->bar = start_bar(builder, BAR_HOLD, column, event->client);
-        belief->lease_end_us = lease_us > 0 ? belief->called_us + lease_us : INT64_MAX;
-        if (belief->lease_end_us <= event->time_us) { /* granted behind its own end */
-            builder->timeline->bars[belief->bar].late_from = last_row(builder);
-            belief->lease_end_us = INT64_MAX;
-        }
-    }
+    if (event->kind == EVENT_RETURN && event->op == OP_ACQUIRE && event->result == RESULT_GRANTED)
+        granted(builder, belief, event, column);
     if ((event->kind == EVENT_CALL && event->op == OP_RELEASE) || event->kind == EVENT_NOTICE ||
         (event->kind == EVENT_FAULT && fault_effect(event->fault) == FAULT_KILLS))
         end_hold(builder, belief);

@@ -389,7 +389,10 @@ static void put_return(const struct timeline *timeline, const struct event *even
     };
     if (!last)
         put(text, "%s", client_name(timeline, event->client));
-    put(text, ": %s", ends[event->result] ? ends[event->result] : "returns");
+    if (event->op == OP_EXTEND && event->result == RESULT_DONE)
+        put(text, ": extended");
+    else
+        put(text, ": %s", ends[event->result] ? ends[event->result] : "returns");
     if (event->result == RESULT_GRANTED && event->fence > 0)
         put(text, " with fence %lld", (long long)event->fence);
 }
