@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Two bits a verb: it was executed, and took effect or found none. All opaque commands are one verb
  * more. */
@@ -37,6 +38,10 @@ struct coverage {
         char *unasked;  /* an acquire of it gained nothing, and asked nobody: the first; or NULL */
         char *guessed;  /* it was granted what no server was seen to execute, nor since; or NULL */
         int guess;      /* that attempt */
+        char *undone;   /* it was told "released", no server was seen to do anything for that (yet),
+                           and its key stayed; or NULL */
+        int undone_attempt;
+        bool is_release_explained; /* a fault, or an error, says why its release was not executed */
     } * clients;
     bool is_missing;
     char words[WITNESS_LINE_BYTES]; /* the first of them */
@@ -58,6 +63,7 @@ void coverage_free(struct coverage *coverage)
     for (int i = 0; i < coverage->ledger->head->clients; i++) {
         free(coverage->clients[i].unasked);
         free(coverage->clients[i].guessed);
+        free(coverage->clients[i].undone);
     }
     free(coverage->clients);
     free(coverage);
@@ -249,6 +255,55 @@ static void answered_about_own(struct coverage *coverage, const struct event *ev
         note_unasked(coverage, event, "nobody saw what it asked a server");
 }
 
+/* Does a key of that attempt stay at a server that could be asked, now that its release is over? */
+static bool keeps_released(const struct coverage *coverage, const struct event *event)
+{
+    const struct ledger *ledger = coverage->ledger;
+    const struct ledger_client *client = &ledger->clients[event->client];
+    for (int s = 0; s < ledger->head->servers; s++) {
+        const struct grant *grant = &ledger->locks[client->lock].keys[s].grant;
+        if (grant->client == event->client && grant->attempt == event->attempt &&
+            grant->ending == ENDING_NONE && grant->left.is_left && grant->left.op == OP_RELEASE &&
+            !(coverage->refuse >> s & 1))
+            return true;
+    }
+    return false;
+}
+
+/* "Released", and no server did anything: a line may be missing, or one is to come, of a client
+ * that does not wait for its answer. */
+static void released(struct coverage *coverage, const struct event *event)
+{
+    const struct ledger *ledger = coverage->ledger;
+    struct coverage_client *client = &coverage->clients[event->client];
+    if (ledger->head->has_all_commands || strcmp(ledger->head->world, "sim") == 0 ||
+        ledger->clients[event->client].release_ran || client->is_release_explained ||
+        client->undone || !keeps_released(coverage, event))
+        return;
+    char words[WITNESS_LINE_BYTES];
+    say(coverage, event, "nobody saw a server do what it says", words);
+    client->undone = memory_text(words);
+    client->undone_attempt = event->attempt;
+}
+
+static void release_event(struct coverage *coverage, const struct event *event)
+{
+    struct coverage_client *client = &coverage->clients[event->client];
+    if (event->kind == EVENT_CALL)
+        client->is_release_explained = false;
+    else if (event->kind == EVENT_FAULT ||
+             (event->kind == EVENT_HEAR && event->reply.kind == REPLY_ERROR))
+        client->is_release_explained = true;
+    else if (event->kind == EVENT_RETURN && event->result == RESULT_RELEASED &&
+             event->attempt == coverage->ledger->clients[event->client].attempt)
+        released(coverage, event);
+    else if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LOCK) && client->undone &&
+             event->attempt == client->undone_attempt) {
+        free(client->undone);
+        client->undone = NULL;
+    }
+}
+
 void coverage_event(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
@@ -258,6 +313,8 @@ void coverage_event(struct coverage *coverage, const struct event *event)
     if (event->client < 0)
         return;
     answered_about_own(coverage, event);
+    if (event->op == OP_RELEASE)
+        release_event(coverage, event);
     coverage->has_calls |= event->kind == EVENT_CALL;
     see_guessed(coverage, event);
     if (event->attempt != ledger->clients[event->client].attempt)
@@ -295,6 +352,8 @@ const char *coverage_gap(const struct coverage *coverage)
         const struct coverage_client *client = &coverage->clients[i];
         if (client->guessed)
             return client->guessed;
+        if (client->undone)
+            return client->undone;
         if (client->unasked && !client->has_asked)
             return client->unasked;
     }

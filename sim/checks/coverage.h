@@ -4,7 +4,8 @@
  * Missing is: a grant of which its client was seen to ask nobody for it; a client of which nothing
  * was seen but that its operations gained nothing (else it did not ask: it may know better); a
  * grant of which no server was seen to execute anything, then or later, unless its client gave up
- * waiting, was told an error, or its request stood still on its way; a reply that was heard and
+ * waiting, was told an error, or its request stood still on its way; likewise a release that was
+ * told as done and left its key, unless a fault, or an error, tells why; a reply that was heard and
  * that no server was seen to give; a grant for which its client took the lock's key away, since
  * then the key says nothing of who has it; every server, where somebody called and none is spoken
  * of; of a quorum, one. Where the head says that all commands are there, a grant of a client that

@@ -176,6 +176,64 @@ static void a_grant_that_no_server_executed_is_missing_a_part(void **state)
     }
 }
 
+/* A is told "released", and its key stays, since nobody saw a server do that. Not so where all is
+ * told, where an error, or a fault, says why, and where it is done later. */
+static void a_release_that_no_server_executed_is_missing_a_part(void **state)
+{
+    static const struct {
+        bool has_all_commands, is_sent, is_closed, is_erroneous, is_lost, is_late;
+        bool is_missing;
+    } tried[] = {
+        {.is_missing = true},
+        {.is_sent = true, .is_missing = true},
+        {.is_sent = true, .is_closed = true, .is_missing = true},
+        {.has_all_commands = true},
+        {.has_all_commands = true, .is_sent = true},
+        {.is_sent = true, .is_erroneous = true},
+        {.is_sent = true, .is_lost = true},
+        {.is_sent = true, .is_late = true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct story *story = foreign(ALL_PROMISES, 1);
+        checks_free(story->checks);
+        story->head.has_all_commands = tried[i].has_all_commands;
+        story->head.is_closed = tried[i].is_closed;
+        story->checks = checks_new_for(&story->head, NULL);
+        takes(story, A);
+        tells(story, false, (struct told_part){EVENT_CALL, B, 1, OP_ACQUIRE, RESULT_NONE});
+        runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        calls(story, A, OP_RELEASE);
+        if (tried[i].is_sent)
+            sends_script(story, A, OP_RELEASE);
+        if (tried[i].is_lost)
+            happens(story, (struct event){.kind = EVENT_FAULT,
+                                          .client = A,
+                                          .op = OP_RELEASE,
+                                          .fault = FAULT_LOSE_REQUEST});
+        if (tried[i].is_erroneous)
+            happens(story, (struct event){.kind = EVENT_HEAR,
+                                          .client = A,
+                                          .op = OP_RELEASE,
+                                          .reply = {.kind = REPLY_ERROR},
+                                          .opaque = &script});
+        returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        if (tried[i].is_late)
+            runs(story, A, OP_RELEASE, deleted(A));
+        ends(story);
+        if (tried[i].is_missing)
+            assert_says(&story->findings[PROPERTY_NO_ORPHAN],
+                        "nobody saw a server do what it says");
+        else if (tried[i].is_late)
+            assert_holds(story, PROPERTY_NO_ORPHAN);
+        else
+            assert_violated(story, PROPERTY_NO_ORPHAN, 1, CAUSE_UNTRUE_ANSWER);
+        assert_exclusion(story, VERDICT_HOLDS);
+        story_free(story);
+    }
+}
+
 static void a_release_is_called_and_returns_in_one_attempt(void **state)
 {
     static const int attempts[][2] = {{1, 1}, {1, 9}, {9, 1}};
@@ -271,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_return_without_a_call_is_missing_a_part),
         cmocka_unit_test(a_reply_to_what_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_grant_that_no_server_executed_is_missing_a_part),
+        cmocka_unit_test(a_release_that_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_release_is_called_and_returns_in_one_attempt),
         cmocka_unit_test(what_is_inferred_may_be_answered_behind_the_next_call),
         cmocka_unit_test(an_acquire_is_executed_at_the_lock_of_its_call),
