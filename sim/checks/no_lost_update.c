@@ -4,13 +4,19 @@
  * plus one" has lost an update. A write that a library sent twice is one write. When the server
  * that keeps the counter forgets its keys, what the counter says is known again when somebody has
  * read or written it; and when a section reads what nobody has written, the server has forgotten
- * them unseen, or somebody unknown has written. */
+ * them unseen, or somebody unknown has written.
+ *
+ * Each append is answered with how many entries the list has by then: so none may be missing, and
+ * none told twice, but of appends that were not answered, or sent again. What does not fit, and a
+ * write that was told "done" and that no server was seen to execute, blames nobody: a line may be
+ * missing. Then it is unknown. */
 #include "checks/cause.h"
 #include "checks/property.h"
 
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The last who wrote. */
@@ -27,6 +33,18 @@ struct guarded {
     struct writer last;
     int64_t pushes; /* entries of the list */
     struct writer pushed;
+    int64_t appends, least, most; /* answers to appends: how many, and what they told */
+    int64_t most_us;
+    int64_t unsure;     /* accesses without an answer, and what may have come twice */
+    bool was_forgotten; /* since an append: then no more is concluded from those */
+    bool is_odd;        /* an append was answered so: */
+    struct writer odd;  /* with no more entries than one before it, */
+    int64_t odd_after;  /* with so many */
+};
+
+/* What a client does with the guarded data. */
+struct access {
+    bool is_called, is_executed, is_read;
 };
 
 /* With whom a client's hold last overlapped. */
@@ -42,9 +60,11 @@ struct odd_read {
 };
 
 struct no_lost_update {
-    bool saw_counter;
-    struct odd_read *odd; /* one a client */
+    bool saw_counter, saw_request; /* to the counter, or the list */
+    struct odd_read *odd;          /* one a client */
+    struct access *accesses;       /* likewise */
     int odd_count;
+    char unshown[STRANGE_BYTES], listed[STRANGE_BYTES]; /* what proves too little; "" */
     struct guarded *locks;
     struct company overlaps[];
 };
@@ -52,11 +72,12 @@ struct no_lost_update {
 static void *make(const struct ledger *ledger)
 {
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
-    struct no_lost_update *made =
-        memory_new(1, sizeof *made + clients * sizeof *made->overlaps +
-                          clients * sizeof *made->odd + locks * sizeof *made->locks);
+    struct no_lost_update *made = memory_new(
+        1, sizeof *made + clients * sizeof *made->overlaps + clients * sizeof *made->odd +
+               locks * sizeof *made->locks + clients * sizeof *made->accesses);
     made->odd = (struct odd_read *)(made->overlaps + clients);
     made->locks = (struct guarded *)(made->odd + clients);
+    made->accesses = (struct access *)(made->locks + locks);
     for (size_t i = 0; i < locks; i++)
         made->locks[i].last.client = made->locks[i].pushed.client = NOBODY;
     return made;
@@ -226,6 +247,31 @@ static void counted(struct monitor *monitor, const struct event *event)
     lock->last = writer;
 }
 
+/* --- what was not shown --- */
+
+/* An append may be answered behind one that came behind it. */
+static void note_entries(struct guarded *lock, const struct writer *writer,
+                         const struct event *event)
+{
+    const int64_t entries = event->reply.value;
+    const bool is_fewer =
+        lock->appends > 0 && entries <= lock->most && event->from_us >= lock->most_us;
+    if (!lock->is_odd && (is_fewer || entries < 1)) {
+        lock->is_odd = true;
+        lock->odd = *writer;
+        lock->odd.value = entries;
+        lock->odd_after = lock->most;
+    }
+    if (entries < 1)
+        return;
+    if (lock->appends++ == 0 || entries < lock->least)
+        lock->least = entries;
+    if (entries <= lock->most)
+        return;
+    lock->most = entries;
+    lock->most_us = event->time_us;
+}
+
 static void appended(struct monitor *monitor, const struct event *event)
 {
     const struct key_effect effect = change_on(event, KEY_LIST);
@@ -236,6 +282,50 @@ static void appended(struct monitor *monitor, const struct event *event)
     struct writer writer = writer_of(monitor->ledger, event, effect.new_value);
     lock->pushes += !is_same(&writer, &lock->pushed);
     lock->pushed = writer;
+    lock->server = event->server;
+    if (!event->opaque)
+        note_entries(lock, &writer, event);
+}
+
+/* Nothing is concluded from a counter of which a write may not have been seen. */
+static void unshown(struct monitor *monitor, const struct event *event)
+{
+    struct no_lost_update *self = monitor->state;
+    struct guarded *lock = &self->locks[event->lock];
+    lock->is_known = false;
+    lock->last.client = NOBODY;
+    lock->unsure++;
+    if (!self->unshown[0])
+        (void)snprintf(self->unshown, sizeof self->unshown,
+                       "%s's access was told \"done\" at %s, and nobody saw a server execute it",
+                       client_name(monitor->ledger, event->client), MS(event->time_us));
+}
+
+static void accesses(struct monitor *monitor, const struct event *event)
+{
+    struct no_lost_update *self = monitor->state;
+    struct access *access = &self->accesses[event->client];
+    const bool is_answered = event->result == RESULT_DONE || event->result == RESULT_STALE;
+    if (event->kind == EVENT_CALL) {
+        *access = (struct access){.is_called = true};
+        self->locks[event->lock].unsure++;
+    } else if (event->kind == EVENT_SEND) {
+        access->is_read = !event->opaque && event->command.verb == VERB_GET;
+        self->saw_request |= event_is_on(event, KEY_COUNTER) || event_is_on(event, KEY_LIST);
+    } else if (event->kind == EVENT_EXECUTE) {
+        access->is_executed = true;
+    } else if (event->kind == EVENT_RETURN && access->is_called) {
+        self->locks[event->lock].unsure -= is_answered;
+        if (event->result == RESULT_DONE && !access->is_executed && !access->is_read)
+            unshown(monitor, event);
+        access->is_called = false;
+    }
+}
+
+static void repeated(struct no_lost_update *self, const struct event *event)
+{
+    const enum fault_effect effect = fault_effect(event->fault);
+    self->locks[event->lock].unsure += effect == FAULT_COPIES || effect == FAULT_SENDS_AGAIN;
 }
 
 static void forgotten(struct monitor *monitor, int server)
@@ -247,6 +337,7 @@ static void forgotten(struct monitor *monitor, int server)
             continue;
         lock->is_known = false;
         lock->last.client = NOBODY;
+        lock->was_forgotten |= lock->appends > 0;
     }
 }
 
@@ -256,8 +347,12 @@ static void event(struct monitor *monitor, const struct event *event)
         counted(monitor, event);
     if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LIST))
         appended(monitor, event);
+    if (event->op == OP_ACCESS && event->client >= 0)
+        accesses(monitor, event);
     if (event->kind == EVENT_FAULT && fault_forgets(event->fault))
         forgotten(monitor, event->server);
+    if (event->kind == EVENT_FAULT)
+        repeated(monitor->state, event);
 }
 
 static void finish(struct monitor *monitor, int64_t end_us)
@@ -274,11 +369,54 @@ static void finish(struct monitor *monitor, int64_t end_us)
         }
 }
 
+/* Where nobody else writes, the list was empty at first. */
+static bool lacks_entries(const struct ledger *ledger, const struct guarded *lock)
+{
+    const int64_t told = ledger->is_closed ? lock->most : lock->most - lock->least + 1;
+    return lock->appends > 0 && (told < lock->appends || told - lock->appends > lock->unsure);
+}
+
+static const char *list_doubt(const struct monitor *monitor)
+{
+    struct no_lost_update *self = monitor->state;
+    const struct ledger *ledger = monitor->ledger;
+    for (int i = 0; i < ledger->head->locks; i++) {
+        const struct guarded *lock = &self->locks[i];
+        if (lock->was_forgotten || !(lock->is_odd || lacks_entries(ledger, lock)))
+            continue;
+        if (lock->is_odd)
+            (void)snprintf(self->listed, sizeof self->listed,
+                           "%s's append at %s was told that the list has %" PRId64
+                           " entries, and one before it %" PRId64,
+                           client_name(ledger, lock->odd.client), MS(lock->odd.time_us),
+                           lock->odd.value, lock->odd_after);
+        else
+            (void)snprintf(self->listed, sizeof self->listed,
+                           "the list was told to have %" PRId64 " entries, and %" PRId64
+                           " appends were seen",
+                           lock->most, lock->appends);
+        return self->listed;
+    }
+    return NULL;
+}
+
+static const char *unproved(const struct monitor *monitor)
+{
+    const struct no_lost_update *self = monitor->state;
+    if (self->unshown[0] && (self->saw_counter || self->saw_request))
+        return self->unshown;
+    return list_doubt(monitor);
+}
+
 static const char *excused(const struct monitor *monitor)
 {
     const struct no_lost_update *self = monitor->state;
-    return self->saw_counter ? NULL : "nobody touched the guarded counter";
+    return self->saw_counter || unproved(monitor) ? NULL : "nobody touched the guarded counter";
 }
 
-const struct property_rules rules_no_lost_update = {
-    .make = make, .event = event, .fact = fact, .finish = finish, .excused = excused};
+const struct property_rules rules_no_lost_update = {.make = make,
+                                                    .event = event,
+                                                    .fact = fact,
+                                                    .finish = finish,
+                                                    .excused = excused,
+                                                    .unproved = unproved};
