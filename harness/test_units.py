@@ -9,7 +9,7 @@ from conftest import BUILD, PATIENCE_S, ROOT
 # Searches of many cells each: every third or fifth here, all of them in `make check-long`. So chosen that each scheme and each fault is
 # among them; most assert that what they drew is enough.
 SAMPLED = {"test_explore_sections": 3, "test_mutants": 3, "test_random": 3,
-           "test_bfs": 5, "test_explore_walks": 5, "test_fallback": 5, "test_lower_bound": 5, "test_sleep_sets": 5}
+           "test_bfs": 5, "test_explore_walks": 5, "test_fallback": 5, "test_lower_bound": 5, "test_partial_order": 5, "test_sleep_sets": 5}
 TESTS = sorted(path.stem for path in (ROOT / "sim" / "test").glob("test_*.c"))
 
 
