@@ -74,6 +74,25 @@ def test_nothing_happens_without_faults(picklock, tmp_path):
     assert "injected_wait_us" not in row["stress"], row
 
 
+@pytest.mark.parametrize("attempts, is_told", [(20, True), (10 ** 6, False)])
+def test_nobody_is_granted_a_lock_any_more(picklock, tmp_path, worker, attempts, is_told):
+    """As under too much load: no violation, and told of while it lasts and in the end."""
+    command = worker(f"""
+class Worker(Worker):
+    count = 0
+
+    def acquire(self, wait_ms):
+        self.count += 1
+        return self.count <= {attempts} and super().acquire(wait_ms)
+""")
+    ran, found, row = stress(picklock, tmp_path, command, "--no-faults", "--lease", "300ms", "--think", "1ms", "--duration", "4s",
+                             "--progress", "json")
+    notes = [note for note in json.loads((tmp_path / "results.json").read_text())["notes"] if "nor was granted one" in note]
+    lines = list(map(json.loads, ran.err.splitlines()))
+    assert len(notes) == is_told and row["stress"]["contended"] > 0, (notes, ran)
+    assert (lines[-1]["ungranted"] > 5) == is_told and lines[-1]["grants"] > 0, lines
+
+
 @pytest.mark.parametrize("fault, name", [("silence", "silent-server"), ("refuse", "refusing-server")])
 def test_a_server_out_of_reach(picklock, tmp_path, fault, name):
     """Each second command finds it so; who cannot connect is told so, and nothing of it is taken for a command that nobody saw."""

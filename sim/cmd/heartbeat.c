@@ -206,6 +206,7 @@ static void tell_figures(const struct heartbeat_figures *figures)
     add_number(made, "operations", figures->operations);
     add_number(made, "grants", figures->grants);
     add_number(made, "holders", figures->holders);
+    add_number(made, "ungranted", figures->ungranted);
     add_number(made, "faults", figures->faults);
     add_number(made, "p99_us", figures->p99_us);
     if (figures->violations)

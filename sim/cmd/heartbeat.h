@@ -33,6 +33,7 @@ struct heartbeat_figures {
     int64_t executions;                       /* of a worker that is asked; below 0: none is */
     int64_t operations, grants, p99_us;       /* of a stress run */
     int64_t holders, faults;                  /* of one: now; so far */
+    int64_t ungranted;      /* of one: attempts since anybody had a lock, if for long; else 0 */
     const char *violations; /* of one: counts by cause, borrowed; NULL: not told */
     int64_t search_left_us; /* of the search that is under way */
     bool is_at_least;       /* search_left_us: by what it is known to have left; else a guess */
@@ -50,6 +51,7 @@ struct heartbeat_figures {
                                 .grants = -1,                                                      \
                                 .p99_us = -1,                                                      \
                                 .holders = -1,                                                     \
+                                .ungranted = -1,                                                   \
                                 .faults = -1,                                                      \
                                 .search_left_us = -1,                                              \
                                 .left_us = -1})

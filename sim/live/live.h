@@ -65,6 +65,8 @@ struct stress_progress {
     int64_t faults;         /* that have struck so far */
     const char *violations; /* as a sentence says them; NULL: none yet, or not known. Borrowed */
     bool is_healing;        /* no more faults are drawn */
+    /* Attempts that ended without a lock since then, where that is worth telling; else 0. */
+    int64_t ungranted, ungranted_since_us;
 };
 
 /* Chances are per million of the thing that they strike; durations are drawn evenly from 0 .. 2 x

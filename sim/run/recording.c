@@ -20,6 +20,7 @@ static void recording_take(void *context, const struct event *event)
     if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
         recording->is_unsupported = true;
     checks_event(recording->checks, event);
+    ungranted_event(&recording->ungranted, event, checks_holders(recording->checks));
     if (recording->series)
         series_event(recording->series, event);
     if (recording->writer) {

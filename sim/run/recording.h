@@ -6,6 +6,7 @@
 #include "history/history.h"
 #include "history/sink_thread.h"
 #include "run/runner.h"
+#include "run/ungranted.h"
 #include "scenario/interpreter.h"
 
 struct recording {
@@ -13,9 +14,10 @@ struct recording {
     struct history_writer *writer; /* NULL: no file */
     struct checks *checks;
     struct series_recorder *series; /* NULL: none is recorded */
-    struct schedule *schedule;      /* NULL: none is written */
-    struct sink_thread *thread;     /* takes its events; NULL: whoever makes them does */
-    struct history_doubts end;      /* what its history is to say of it */
+    struct ungranted ungranted;
+    struct schedule *schedule;  /* NULL: none is written */
+    struct sink_thread *thread; /* takes its events; NULL: whoever makes them does */
+    struct history_doubts end;  /* what its history is to say of it */
     int64_t events;
     int64_t last_us;     /* time of its last event */
     bool is_unsupported; /* a server did not know a command */

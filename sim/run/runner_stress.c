@@ -47,6 +47,7 @@ static void fill_figures(struct stress_figures *figures, const struct stress_out
 struct watcher {
     struct recording *recording;
     enum fail_on fail_on;
+    int64_t lease_us;
     void (*progress)(void *context, const struct stress_progress *progress);
     void *context;
     struct finding proved[PROPERTY_COUNT]; /* what was violated by the last proved() */
@@ -90,6 +91,11 @@ static void tell_progress(void *context, const struct stress_progress *progress)
     told.violations = violations;
     told.holders = checks_holders(checks);
     told.faults = checks_struck(checks);
+    const struct ungranted_time *ungranted = &watcher->recording->ungranted.now;
+    if (ungranted_is_long(ungranted, watcher->lease_us)) {
+        told.ungranted = ungranted->attempts;
+        told.ungranted_since_us = ungranted->from_us;
+    }
     watcher->progress(watcher->context, &told);
     free(violations);
 }
@@ -179,6 +185,24 @@ static void note_healing(struct results *results, const struct stress_options *o
                                    outcome->healed_of, outcome->healed_of));
 }
 
+/* That is no violation: all that a lock promises it may keep. */
+static void note_ungranted(struct results *results, const struct stress_options *options,
+                           const struct stress_figures *figures, const struct ungranted_time *time)
+{
+    char since[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
+    if (!figures->contended || !ungranted_is_long(time, options->lease_us))
+        return;
+    results_note(
+        results,
+        memory_format("Nobody had a lock of %s, nor was granted one, for %s from %s on: %" PRId64
+                      " attempts ended without. That violates nothing. Fewer clients, or a longer "
+                      "--think or --timeout, show whether they were in each other's way.",
+                      options->scheme->name,
+                      units_print_rounded(time->until_us - time->from_us, lasted),
+                      time->from_us ? units_print_rounded(time->from_us, since) : "its beginning",
+                      time->attempts));
+}
+
 static const char one_at_a_time[] =
     "Each server was given one command at a time, so that the order in which it executed them is "
     "known: this server does not tell it. Two commands were never on their way to it together.";
@@ -204,7 +228,8 @@ static void note_cluster(struct results *results, const struct stress_options *o
 }
 
 static void note_how_it_ran(struct results *results, const struct stress_options *options,
-                            const struct stress_outcome *outcome, const struct result_row *row)
+                            const struct stress_outcome *outcome, const struct result_row *row,
+                            const struct ungranted *ungranted)
 {
     const bool has_grants = row->stress->grants > 0;
     char *silent = has_grants ? NULL : stress_unanswered(outcome); /* else a verdict tells of it */
@@ -214,6 +239,7 @@ static void note_how_it_ran(struct results *results, const struct stress_options
     free(silent);
     note_doubt(results, options, outcome, row);
     note_healing(results, options, outcome);
+    note_ungranted(results, options, row->stress, &ungranted->longest);
     if (outcome->was_one_at_a_time)
         results_note(results, memory_text(one_at_a_time));
     if (options->is_cluster)
@@ -360,6 +386,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     options->sink = recording_sink(&recording);
     struct watcher *watcher = memory_new(1, sizeof *watcher);
     watcher->recording = &recording;
+    watcher->lease_us = options->lease_us;
     watcher->fail_on = fail_on_for(runner->fail_on, options->scheme, FAIL_ON_BUG);
     watch_it(watcher, options);
     const int64_t began_us = usage_cpu_us();
@@ -371,7 +398,7 @@ enum fail runner_stress(struct runner *runner, struct stress_options *options,
     } else {
         fail = judge(row, &recording, runner, options, &outcome, watcher, failure);
         row->stress->cpu_us = usage_cpu_us() - began_us + outcome.proxy_processes_cpu_us;
-        note_how_it_ran(results, options, &outcome, row);
+        note_how_it_ran(results, options, &outcome, row, &recording.ungranted);
         if (is_worker)
             worker_scheme_note_promises(&runner->worker->program, results);
         if (!fail && outcome.ended.code) {
