@@ -38,6 +38,9 @@ def test_version():
     (["stres"], 64, "did you mean 'stress'?"),
     (["run", "--shceme", "x"], 64, "did you mean '--scheme'?"),
     (["stress", "--update-baselin"], 64, "did you mean '--update-baseline'?"),  # the last one of the longest table
+    (["run", "--fault", "stall"], 64, "unknown option '--fault' here; it is an option of explore, test"),
+    (["list", "--seed=1"], 64, "unknown option '--seed=1' here; it is an option of run, stress, explore, "),
+    (["run", "--fauxx"], 64, "unknown option '--fauxx'; --help lists them"),  # nearer to --wait by nothing but dashes
     (["run", "--scheme", "set-nx-px-cda"], 64, "did you mean 'set-nx-px-cad'?"),
     (["run", "--scheme"], 64, "--scheme wants a value"),
     (["run", "--scheme", "fenced", "--scheme=setnx-del"], 64, "--scheme is given twice: 'fenced' and 'setnx-del'"),

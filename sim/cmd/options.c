@@ -1,6 +1,9 @@
 /* options.c - see options.h. */
 #include "cmd/options.h"
 
+#include "cmd/cmd.h"
+#include "cmd/help_text.h"
+
 #include "base/distribution.h"
 #include "base/memory.h"
 #include "base/suggest.h"
@@ -21,17 +24,56 @@ static const struct option_row *row_named(const struct option_row *rows, int cou
     return NULL;
 }
 
+static bool has_option(const struct help_text *text, const char *name, size_t length)
+{
+    struct help_option option;
+    for (size_t i = 0; i < text->count; i++)
+        for (const char *at = text->parts[i].term; at && help_option_next(&at, &option);)
+            if (strlen(option.name) == length && !memcmp(option.name, name, length))
+                return true;
+    return false;
+}
+
+/* "explore, test": the commands that have that option. To be freed. */
+static char *commands_with(const char *name, size_t length)
+{
+    char *words = memory_text("");
+    for (int i = 0; i < cmd_rows_count; i++) {
+        struct help_text text = help_text_read(cmd_rows[i].help);
+        if (has_option(&text, name, length)) {
+            char *more = memory_format("%s%s%s", words, *words ? ", " : "", cmd_rows[i].name);
+            free(words);
+            words = more;
+        }
+        help_text_free(&text);
+    }
+    return words;
+}
+
+/* Of names only the letters are compared: dashes, which all have, make none of them nearer. */
 static enum fail unknown_option(const struct option_row *rows, int count, const char *given,
                                 struct failure *failure)
 {
     const char **names = memory_new((size_t)count, sizeof *names);
     for (int i = 0; i < count; i++)
-        names[i] = rows[i].name;
+        names[i] = rows[i].name + strspn(rows[i].name, "-");
     char suggestion[SUGGEST_BYTES];
-    const char *nearest = suggest_nearest(given, names, (size_t)count);
+    const char *nearest = suggest_nearest(given + strspn(given, "-"), names, (size_t)count);
+    for (int i = 0; nearest && i < count; i++)
+        if (names[i] == nearest) {
+            nearest = rows[i].name;
+            break;
+        }
     free(names);
-    return failure_set(failure, FAIL_INPUT, "unknown option '%s'%s", given,
-                       suggest_words(nearest, "; --help lists them", suggestion));
+    char *others = commands_with(given, strcspn(given, "="));
+    if (*others)
+        failure_set(failure, FAIL_INPUT, "unknown option '%s' here; it is an option of %s", given,
+                    others);
+    else
+        failure_set(failure, FAIL_INPUT, "unknown option '%s'%s", given,
+                    suggest_words(nearest, "; --help lists them", suggestion));
+    free(others);
+    return FAIL_INPUT;
 }
 
 static enum fail in_range(const struct option_row *row, const char *text, int64_t value,
