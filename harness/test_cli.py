@@ -93,6 +93,23 @@ def test_bad_usage(words, status, says):
     assert ran.err.startswith("picklock: ")
 
 
+def test_the_help_of_stress_says_what_goes_with_a_worker():
+    """Each rate, and whatever else it names there."""
+    text = run("stress", "--help").out
+    about = text[text.index("  --worker COMMAND"):text.index("  --clients N")]
+    taken, refused = (set(re.findall(r"--[a-z-]+", part)) for part in about.split("only these go with it")[1].split("none of"))
+    words = {"--scheme": "redlock", "--shard": "1/2", "--redis": "redis://127.0.0.1:1", "--proxy-processes": "1"}
+    values = {"RATE": "1%", "TIME": "1s", "LENGTHS": "5ms"}
+    assert len(taken) == 7 and len(refused) == 9
+    for option, value in re.findall(r"^  (--[a-z-]+) +(RATE|TIME|LENGTHS|[A-Z][A-Z]*/?,?[A-Z]*|)", text, re.M):
+        if value != "RATE" and option not in refused:
+            continue
+        given = [words.get(option, values.get(value, ""))] if value else []
+        ran = run("stress", "--worker", "/nowhere/lock", option, *given)
+        says = f"{option} does not go with --worker"
+        assert (says in ran.err) == (option not in taken), (option, ran)
+
+
 def scenario(tmp_path, text, name="expired-lease-double-delete.yaml"):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
