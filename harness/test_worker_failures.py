@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import socket
+import subprocess
 
 import pytest
 from workers import needs_node, once, plain_worker
@@ -37,6 +38,21 @@ def test_no_such_language_here(picklock, tmp_path, program, package):
     (servers / "redis-server").symlink_to(shutil.which("redis-server"))
     ran = picklock("test", "--once", f"{program} my_lock", env={"PATH": str(servers)})
     assert ran.status == 69 and f"{program} cannot be run" in ran.err and f"the Debian package {package} has it" in ran.err, ran
+
+
+@pytest.mark.parametrize("made, words", [
+    ("", ": there is no folder {folder}/.venv"),
+    ("mkdir -p .venv/bin", ""),
+    ("mkdir -p .venv/bin; ln -s /nowhere/python3 .venv/bin/python3", ": it is a link to what is not here"),
+    ("mkdir -p .venv/bin; echo '#!/nowhere/python3' > .venv/bin/python3; chmod +x .venv/bin/python3",
+     ": it is here, but not what its first line says that runs it"),
+], ids=["no environment", "an empty one", "a dead link", "a dead interpreter"])
+def test_an_environment_that_is_not_there(picklock, tmp_path, made, words):
+    """No package has what belongs into somebody's own folder."""
+    subprocess.run(["sh", "-c", made], cwd=tmp_path, check=True)
+    ran = once(picklock, f"{tmp_path}/.venv/bin/python3 my_lock.py")
+    says = f"{tmp_path}/.venv/bin/python3 cannot be run: No such file or directory{words.format(folder=tmp_path)}"
+    assert ran.status == 69 and ran.err.splitlines()[-1].endswith(says), ran
 
 
 @pytest.mark.parametrize("command, words", [

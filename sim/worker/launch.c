@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,6 +170,38 @@ static enum fail not_answered(const char *program, int error, struct failure *fa
                        program, lead, strerror(error & ~CALLS_NO_ACCESS));
 }
 
+/* The first folder on the way to that program that is not there; 0: all are. Its size in program.
+ */
+static size_t missing_folder(const char *program)
+{
+    char folder[256];
+    for (const char *at = strchr(program + 1, '/'); at; at = strchr(at + 1, '/')) {
+        const size_t size = (size_t)(at - program);
+        if (size >= sizeof folder)
+            break;
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)size, program);
+        if (access(folder, F_OK) != 0)
+            return size;
+    }
+    return 0;
+}
+
+/* Why there is no such file: a virtual environment, say, that nobody has made. */
+static void not_there(const char *program, char *words, size_t size)
+{
+    const char *package = runtime_package(program);
+    const size_t folder = missing_folder(program);
+    struct stat link;
+    if (folder)
+        (void)snprintf(words, size, ": there is no folder %.*s", (int)folder, program);
+    else if (access(program, F_OK) == 0)
+        (void)snprintf(words, size, ": it is here, but not what its first line says that runs it");
+    else if (lstat(program, &link) == 0)
+        (void)snprintf(words, size, ": it is a link to what is not here");
+    else if (package)
+        (void)snprintf(words, size, " (the Debian package %s has it)", package);
+}
+
 static enum fail not_run(const char *program, int error, struct failure *failure)
 {
     if (error & (CALLS_NO_FILTER | CALLS_NO_ACCESS))
@@ -183,10 +216,11 @@ static enum fail not_run(const char *program, int error, struct failure *failure
                            "%s cannot be run: it is here, but not on the PATH; name what runs it, "
                            "as in 'python3 %s', or ./%s",
                            program, program, program);
-    const char *package = error == ENOENT ? runtime_package(program) : NULL;
-    return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s%s%s", program,
-                       strerror(error), package ? " (the Debian package " : "",
-                       package ? package : "", package ? " has it)" : "");
+    char more[256] = "";
+    if (error == ENOENT)
+        not_there(program, more, sizeof more);
+    return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s%s", program,
+                       strerror(error), more);
 }
 
 /* Two things are told, in either order: the worker's number, and the errno if it cannot be run. */

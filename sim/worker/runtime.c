@@ -26,7 +26,9 @@ const char *runtime_package(const char *program)
         {"java", "default-jre-headless"},
         {"go", "golang-go"},
     };
-    int row = NAMES_FIND_ROW(rows, base_of(program));
+    static const char folder[] = "/usr/bin/"; /* where a package puts it; others are made by hand */
+    const bool is_named = !strchr(program, '/') || !strncmp(program, folder, strlen(folder));
+    int row = is_named ? NAMES_FIND_ROW(rows, base_of(program)) : -1;
     return row >= 0 ? rows[row].package : NULL;
 }
 

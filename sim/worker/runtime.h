@@ -16,7 +16,7 @@ struct runtime_words {
 /* words are borrowed for as long as made is used. */
 void runtime_add_flags(struct runtime_words *made, char *const *words, uint64_t seed);
 
-/* NULL: none is known. */
+/* program: as in a command line. NULL: none is known, or none has that path. */
 const char *runtime_package(const char *program);
 
 /* Does the program of that process read the monotonic clock whenever it goes on, for itself? */
