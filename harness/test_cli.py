@@ -174,6 +174,22 @@ def test_a_violation_that_nobody_expected_is_exit_1(tmp_path, picklock):
     assert ran.status == 1 and ran.json["results"][0]["as_expected"] is False, ran
 
 
+def test_each_difference_from_what_a_scenario_lists_is_told(tmp_path, picklock):
+    """What is listed and is otherwise, and what is violated and is not listed: in each format, with what was expected."""
+    text = GOOD[:GOOD.index("expect:")] + "expect:\n  set-nx-px-cad: { lease-exclusion: violated, release-own: violated }\n"
+    path, unlisted = scenario(tmp_path, text), "mutual-exclusion is violated (overrun), expected holds, since the scenario does not list it"
+    others = "lease-exclusion holds, expected violated; release-own holds, expected violated"
+    ran = picklock("run", "--on", "sim", path, "--junit", tmp_path / "junit.xml", "--markdown", tmp_path / "report.md")
+    assert ran.status == 1 and f"  {unlisted}\n    A got the lock" in ran.out, ran
+    assert f" Other than expected, too: {others} 1 run: " in " ".join(ran.out.split()), ran
+    junit, markdown = (tmp_path / "junit.xml").read_text(), (tmp_path / "report.md").read_text().replace("\\", "")
+    assert f'message="{unlisted}"' in junit and others in junit, junit
+    assert unlisted in markdown and others in markdown, markdown
+    listed = text.replace("lease-exclusion: violated, release-own: violated", "mutual-exclusion: violated, lease-exclusion: violated")
+    ran = picklock("run", "--on", "sim", scenario(tmp_path, listed))
+    assert "\n  lease-exclusion holds, expected violated\n\n" in ran.out and "does not list" not in ran.out + ran.err, ran
+
+
 def test_reality_that_diverges_is_exit_2_and_says_where(tmp_path, picklock):
     text = GOOD.replace("- B acquires", "- B goes on", 1)
     path = scenario(tmp_path, text)

@@ -296,7 +296,7 @@ static enum fail run_one(struct plan *plan, const struct planned *planned, struc
         const struct scheme absent = {.name = planned->name};
         runner_skip(scenario, planned->scheme ? planned->scheme : &absent,
                     planned->scheme ? "the scenario does not speak about it"
-                                    : "no such scheme is loaded: --scheme FILE.so does",
+                                    : "no such lock is loaded: --scheme FILE.so or --worker does",
                     plan->results);
         return FAIL_NONE;
     }

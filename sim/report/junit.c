@@ -129,6 +129,10 @@ static void print_case(FILE *out, const struct result_row *row, const char *suit
         print_others(out, row, first);
     else if (!row->error)
         print_more_causes(out, row);
+    char *others = view_more_differences(row);
+    if (others)
+        text_format(out, TEXT_MARKUP, "\n%s\n", others);
+    free(others);
     fprintf(out, "</%s>\n    </testcase>\n", is_passed ? "system-out" : elements[outcome]);
     free(why);
 }

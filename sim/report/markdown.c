@@ -170,6 +170,10 @@ static void print_sentences(FILE *out, const char *title, const struct view *vie
     for (int i = 0; headline && !row->error && i < headline->witness_lines; i++)
         text_format(out, TEXT_MARKDOWN, "%d. %s\n", i + 1, headline->witness[i]);
     print_more_causes(out, row);
+    char *others = view_more_differences(row);
+    if (others)
+        text_format(out, TEXT_MARKDOWN, "\n%s\n", others);
+    free(others);
     if (command)
         print_command(out, format_text(TEXT_PLAIN, "%s", command));
     free(why);

@@ -268,6 +268,10 @@ static void print_sentences(const struct terminal *terminal, const char *words,
             text_print_wrapped(terminal->out, more[i]->witness[k], 4, terminal->columns);
         free(found);
     }
+    char *others = view_more_differences(row);
+    if (others)
+        text_print_wrapped(terminal->out, others, 2, terminal->columns);
+    free(others);
 }
 
 /* Adds words to the totals; a part that is news has a colour. */

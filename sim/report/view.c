@@ -153,6 +153,54 @@ int view_more_causes(const struct result_row *row, const struct result_property 
     return count;
 }
 
+/* What a scenario lists differs from what came; what it does not list is to hold. */
+static bool is_other_than_listed(const struct result_property *property)
+{
+    return property->expected != EXPECTED_NOTHING && property->expected != (int)property->verdict;
+}
+
+static bool is_not_listed(const struct result_row *row, const struct result_property *property)
+{
+    bool is_any_listed = false;
+    for (int i = 0; i < row->properties_count; i++)
+        is_any_listed |= row->properties[i].expected != EXPECTED_NOTHING;
+    return is_any_listed && property->expected == EXPECTED_NOTHING &&
+           property->verdict == VERDICT_VIOLATED;
+}
+
+char *view_told_words(const struct result_row *row, const struct result_property *property)
+{
+    char *words = view_finding_words(property);
+    char *more =
+        is_other_than_listed(property)
+            ? memory_format("%s, expected %s", words,
+                            verdict_words((enum verdict)property->expected))
+        : is_not_listed(row, property)
+            ? memory_format("%s, expected holds, since the scenario does not list it", words)
+            : memory_text(words);
+    free(words);
+    return more;
+}
+
+char *view_more_differences(const struct result_row *row)
+{
+    const struct result_property *headline = view_headline(row);
+    char *all = NULL;
+    for (int i = 0; i < row->properties_count && row->as_expected == AS_EXPECTED_NO; i++) {
+        const struct result_property *property = &row->properties[i];
+        if (property == headline || row->search ||
+            !(is_other_than_listed(property) || is_not_listed(row, property)))
+            continue;
+        char *words = view_told_words(row, property);
+        char *longer = memory_format(
+            "%s%s%s", all ? all : "Other than expected, too: ", all ? "; " : "", words);
+        free(words);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
 char *view_unlisted_words(const struct result_property *property)
 {
     const int64_t unlisted = property->steps - property->choices_count;

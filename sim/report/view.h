@@ -97,6 +97,13 @@ char *view_property_words(const struct result_property *property);
 /* "release-own is violated (unlock-bug)", of a property of a run. */
 char *view_finding_words(const struct result_property *property);
 
+/* The same, and what the row's scenario expected, where that is something else. */
+char *view_told_words(const struct result_row *row, const struct result_property *property);
+
+/* Whatever else of a row that is not as expected the scenario did not expect; NULL: nothing. The
+ * headline is left out. */
+char *view_more_differences(const struct result_row *row);
+
 /* "and 1 step without a line: the fault itself, that somebody is slow", where the steps of a
  * witness are more than its choices; else NULL. */
 char *view_unlisted_words(const struct result_property *property);

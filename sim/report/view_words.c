@@ -77,13 +77,7 @@ char *view_row_words(const struct result_row *row)
         return memory_text(row->error ? row->error : row->not_applicable);
     if (!headline)
         return memory_text("nothing was checked");
-    bool differs =
-        headline->expected != EXPECTED_NOTHING && headline->expected != (int)headline->verdict;
-    char *words = view_finding_words(headline);
-    char *more = memory_format("%s%s%s", words, differs ? ", expected " : "",
-                               differs ? verdict_words((enum verdict)headline->expected) : "");
-    free(words);
-    return more;
+    return view_told_words(row, headline);
 }
 
 char *view_property_words(const struct result_property *property)

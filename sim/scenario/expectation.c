@@ -82,7 +82,9 @@ enum fail expectations_read(const struct yaml *yaml, const struct yaml_node *nod
                              "'expect' wants { scheme: { property: verdict, .. }, .. }, not %s",
                              yaml_kind_words(node));
     if (node->count == 0)
-        return yaml_complain(yaml, node, 0, NULL, failure, "'expect' speaks about no scheme");
+        return yaml_complain(yaml, node, 0, NULL, failure,
+                             "'expect' speaks about no lock: name a scheme, or your own "
+                             "lock's file, as in 'my_lock.py: { lease-exclusion: holds }'");
     scenario->expectations = memory_new((size_t)node->count, sizeof *scenario->expectations);
     for (const struct yaml_node *at = node->first; !fail && at; at = at->next)
         fail =

@@ -372,7 +372,13 @@ static int mishap_unknown(const char *const *forms, int count, const char *what,
         candidates[i] = sentence_print(forms[i], &holes, cast->names, printed[i], SENTENCE_MAX);
     snprintf(head, sizeof head, "%s", text);
     head[strcspn(head, ",")] = '\0';
-    mishap_suggest(mishap, suggest_nearest(head, candidates, (size_t)count));
+    const char *nearest = suggest_nearest(head, candidates, (size_t)count);
+    mishap_suggest(mishap, nearest);
+    if (!nearest && !strcmp(what, "step")) {
+        const size_t used = strlen(mishap->words);
+        snprintf(mishap->words + used, sizeof mishap->words - used,
+                 "; scenarios/README.md lists the sentences");
+    }
     return -1;
 }
 

@@ -391,7 +391,8 @@ static void wrong_steps_say_what_and_where(void **state)
     } rows[] = {
         {"A aquires", 2, "no step says 'A aquires'", "A acquires"},
         {"A acquire", 2, "no step says", "A acquires"},
-        {"A frobnicates", 2, "no step says", ""},
+        {"A frobnicates", 2, "'A frobnicates'; scenarios/README.md lists the sentences", ""},
+        {"310ms pass", 6, "'310ms pass'; scenarios/README.md lists the sentences", ""},
         {"Z acquires", 0, "'Z' is not a client", NULL},
         {"worker acquires", 0, "'worker' is not a client", "worker1"},
         {"lease expire", 6, "no step says", "lease expires"},

@@ -225,7 +225,7 @@ static void each_expectation(void **state)
     static const struct {
         const char *expect, *message;
     } rows[] = {
-        {"expect: {}\n", ":7:9: 'expect' speaks about no scheme"},
+        {"expect: {}\n", ":7:9: 'expect' speaks about no lock: name a scheme, or"},
         {"expect:\n", "'expect' wants { scheme: { property: verdict, .. }, .. }, not text"},
         {"expect: [redlock]\n", "not a list"},
         {"expect:\n  redlck: { release-own: holds }\n", ":8:3: unknown scheme 'redlck'"},
