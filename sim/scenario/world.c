@@ -8,6 +8,7 @@
 
 struct history_head run_head(const struct run *run, const char *world)
 {
+    const bool is_real = strcmp(world, "sim") != 0; /* there all is so without a word */
     struct history_head head = {.clients = run->clients,
                                 .servers = run->servers,
                                 .locks = 1,
@@ -15,7 +16,8 @@ struct history_head run_head(const struct run *run, const char *world)
                                 .lease_us = run->lease_us,
                                 .unit_us = run->scheme->unit_us,
                                 .seed = run->seed,
-                                .is_directed = strcmp(world, "sim") != 0}; /* there, all are */
+                                .is_directed = is_real,
+                                .has_all_commands = is_real}; /* a scheme sends nothing beside it */
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
     (void)snprintf(head.world, sizeof head.world, "%s", world);
     return head;
