@@ -466,11 +466,22 @@ static void take_all(struct builder *builder)
     }
 }
 
+/* Behind the last one that anything is told of no server has a column: the story may have more of
+ * them than the lock. */
+static int servers_told(const struct timeline *timeline)
+{
+    const int all = timeline->head.servers < SERVERS_MAX ? timeline->head.servers : SERVERS_MAX;
+    int told = 1;
+    for (int i = 0; i < timeline->events_count; i++)
+        if (timeline->events[i].server >= told)
+            told = timeline->events[i].server + 1;
+    return told < all ? told : all;
+}
+
 void timeline_build(struct timeline *timeline)
 {
     struct builder builder = {.timeline = timeline};
-    timeline->servers_count =
-        timeline->head.servers < SERVERS_MAX ? timeline->head.servers : SERVERS_MAX;
+    timeline->servers_count = servers_told(timeline);
     for (int i = 0; i < TIMELINE_CLIENTS_MAX; i++)
         builder.beliefs[i] = (struct belief){.bar = NONE, .lease_end_us = INT64_MAX};
     for (int i = 0; i < SERVERS_MAX; i++)

@@ -54,7 +54,7 @@ const char *timeline_head(const struct timeline *timeline, int column, int most,
     snprintf(text, TIMELINE_TEXT_MAX, "%.*s", NAME_MAX_BYTES, name);
     if (server < 0)
         cut(text, most);
-    else if (timeline->servers_count > 1)
+    else if (timeline->head.servers > 1)
         snprintf(text, TIMELINE_TEXT_MAX, most < (int)strlen("server 2") ? "s%d" : "server %d",
                  server + 1);
     return text;

@@ -205,6 +205,22 @@ static void three_servers_fan_out(void **state)
     free(text);
 }
 
+/* The story has three servers, the lock asks the first: the others have no column. */
+static void a_server_that_nobody_asks_has_no_column(void **state)
+{
+    (void)state;
+    struct hand hand = {0};
+    begin(&hand, "one_of_three.jsonl", 2, 3);
+    call(&hand, 0);
+    message(&hand, EVENT_SEND, 0, 0);
+    message(&hand, EVENT_EXECUTE, 0, 0);
+    end(&hand);
+    char *text = printed("one_of_three.jsonl", -1, CHARSET_UTF8);
+    expect_in(text, "       ms  A        B        s1\n");
+    expect_in(text, "A acquires: SET lock 5 NX PX 300 to server 1\n");
+    free(text);
+}
+
 /* Both SETs are under way at once: what arrives first has the lane beside the server (column 27),
  * the reply keeps it, and both cross A's (column 26), which is under way still in the end. */
 static const char *const two_lanes[] = {
@@ -389,6 +405,7 @@ int main(void)
         cmocka_unit_test(the_same_in_ascii),
         cmocka_unit_test(a_good_release_is_not_marked),
         cmocka_unit_test(three_servers_fan_out),
+        cmocka_unit_test(a_server_that_nobody_asks_has_no_column),
         cmocka_unit_test(messages_side_by_side_do_not_mix),
         cmocka_unit_test(a_resend_is_one_message),
         cmocka_unit_test(no_line_is_too_wide),
