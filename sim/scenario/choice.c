@@ -92,7 +92,7 @@ const char *choice_objects(enum choice_kind kind, int64_t amount_us)
         return "a lease is a duration above 0";
     if (fault != FAULT_NONE && fault_effect(fault) == FAULT_SETS_RATE &&
         (amount_us < DRIFT_LEAST_US || amount_us > DRIFT_MOST_US))
-        return "a clock gains from -999.999ms to 9s a second";
+        return "a clock loses at most 999.999ms a second, or gains at most 9s";
     return NULL;
 }
 

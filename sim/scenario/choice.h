@@ -23,7 +23,7 @@ struct choice {
     int client;                   /* %C, or -1 */
     int server;                   /* %S, from 0, or -1 */
     enum verb verb;               /* %V */
-    int64_t amount_us;            /* %T */
+    int64_t amount_us;            /* %T, %G */
     enum reply_error error;       /* %E */
     char opaque[OPAQUE_NAME_MAX]; /* %V of a foreign program's command; "": verb says it */
 };

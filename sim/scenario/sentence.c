@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOLES_MAX = 4, LEASES_MILLI_MAX = 1000 * 1000 };
+enum { HOLES_MAX = 4, LEASES_MILLI_MAX = 1000 * 1000, GAINS_SIZE = 6 };
 
 /* Where the holes of a form lie in a text. */
 struct span {
-    char hole; /* 'C', 'S', 'V', 'T', 'E', 'P' */
+    char hole; /* 'C', 'S', 'V', 'T', 'G', 'E', 'P' */
     int from, length;
 };
 
@@ -92,6 +92,10 @@ static int hole_length(char hole, const char *text)
             for (length = 8; isdigit((unsigned char)text[length]);)
                 length++;
         return length;
+    case 'G':
+        if (strncmp(text, "gains ", GAINS_SIZE) && strncmp(text, "loses ", GAINS_SIZE))
+            return 0;
+        return (int)strlen(text);
     default: /* T and P take the rest */
         return (int)strlen(text);
     }
@@ -227,6 +231,17 @@ static int read_amount(const char *word, int offset, const struct cast *cast, st
     return 0;
 }
 
+/* "gains 20ms", "loses 20ms". */
+static int read_gain(const char *word, int offset, const struct cast *cast, struct holes *holes,
+                     struct mishap *mishap)
+{
+    if (read_amount(word + GAINS_SIZE, offset + GAINS_SIZE, cast, holes, mishap))
+        return -1;
+    if (*word == 'l')
+        holes->amount_us = -holes->amount_us;
+    return 0;
+}
+
 static int read_error(const char *word, int offset, enum reply_error *error, struct mishap *mishap)
 {
     const char *names[ERROR_COUNT];
@@ -319,6 +334,8 @@ static int read_hole(const char *text, const struct span *span, const struct cas
                    : read_verb(word, span->from, &holes->verb, mishap);
     case 'T':
         return read_amount(word, span->from, cast, holes, mishap);
+    case 'G':
+        return read_gain(word, span->from, cast, holes, mishap);
     case 'E':
         return read_error(word, span->from, &holes->error, mishap);
     default:
@@ -427,6 +444,9 @@ static void print_hole(char hole, const struct holes *holes, const char (*names)
                  milli == 1000 ? "lease" : "leases");
     else if (hole == 'T')
         snprintf(text, size, "%s", units_print_duration(holes->amount_us, words));
+    else if (hole == 'G')
+        snprintf(text, size, "%s %s", holes->amount_us < 0 ? "loses" : "gains",
+                 units_print_duration(llabs(holes->amount_us), words));
     else if (hole == 'E')
         snprintf(text, size, "%s", reply_error_name(holes->error));
     else if (hole == 'P' && holes->stall)

@@ -2,8 +2,8 @@
  * what fills them.
  *
  * A form is literal text with the holes %C (client), %S ("server N"), %V (command name), %T
- * (duration), %E (error code), %P (stall suffix); %T and %P stand last. Knows neither files nor
- * worlds. */
+ * (duration), %G ("gains" a duration, or "loses" it: below 0), %E (error code), %P (stall suffix);
+ * %T, %G and %P stand last. Knows neither files nor worlds. */
 #ifndef PICKLOCK_SCENARIO_SENTENCE_H
 #define PICKLOCK_SCENARIO_SENTENCE_H
 

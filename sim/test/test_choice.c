@@ -304,7 +304,7 @@ static void every_step_reads_back(void **state)
         "A can connect to server 2",
         "A's clock jumps -10s",
         "server 2's clock jumps 1s",
-        "every second A's clock gains -20ms",
+        "every second A's clock loses 20ms",
         "every second server 2's clock gains 1s",
         "server 5 restarts empty",
         "server 3 restarts with its keys",
@@ -377,7 +377,10 @@ static void leases_are_amounts(void **state)
     assert_int_equal(reads("A's clock jumps -0.5 leases").leases_milli, -500);
     assert_int_equal(reads("time passes 20ms").leases_milli, 0);
     assert_int_equal(reads("time passes 20ms").amount_us, 20000);
-    struct step step = reads("time passes 0.5 leases");
+    struct step step = reads("every second A's clock gains -20ms"); /* as it was said before */
+    assert_string_equal(step_print(&step, names, text, sizeof text),
+                        "every second A's clock loses 20ms");
+    step = reads("time passes 0.5 leases");
     assert_string_equal(step_print(&step, names, text, sizeof text), "time passes 0.500 leases");
 }
 
@@ -404,6 +407,9 @@ static void wrong_steps_say_what_and_where(void **state)
         {"time passes 0 leases", 12, "out of range", ""},
         {"time passes 99999 leases", 12, "out of range", ""},
         {"A's lease is 0s", 0, "a lease is a duration above 0", ""},
+        {"every second A's clock wins 20ms", 23, "no step says", NULL},
+        {"every second A's clock loses 20", 29, "has no unit", ""},
+        {"every second A's clock loses 1s", 0, "a clock loses at most 999.999ms a second", ""},
         {"A's clock jumps 0s", 0, "a jump of nothing", ""},
         {"server 1 answers A with LOADIN", 24, "'LOADIN' is not an error", "LOADING"},
         {"server 1 answers A with none", 24, "'none' is not an error", NULL},
