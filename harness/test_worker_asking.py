@@ -262,6 +262,26 @@ def test_npm_redlock_is_decided_on_one_server():
 
 
 @pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_careful_lock_over_ioredis_is_decided_and_its_command_timeout_leaves_a_connection_open(tmp_path, keeps):
+    """What helps is told in the words of that library, and once of all cells."""
+    lock, faults = (ROOT / "sim" / "worker" / "examples" / "careful_lock.js").read_text(), ["late-reply", "late-request" if keeps else "client-kill"]
+    for does, careless in (("    hangUp();\n    throw error;", "    throw error;"), ("setTimeout(hangUp, PATIENCE_MS)", "null"),
+                           ("maxRetriesPerRequest: 0, ", "maxRetriesPerRequest: 0, commandTimeout: PATIENCE_MS, ")) if keeps else ():
+        assert does in lock
+        lock = lock.replace(does, careless)
+    (tmp_path / "lock.js").write_text(lock)
+    done = subprocess.run([BUILD / "picklock", "explore", "--worker", f"node {shlex.quote(str(tmp_path / 'lock.js'))}", "--clients", "2", "--rounds", "1",
+                           "--fault", ",".join(faults)], text=True, capture_output=True, timeout=300, env={**os.environ, "NODE_PATH": str(NPM)})
+    words = " ".join(done.stdout.split())
+    if keeps:
+        assert done.returncode == 2 and words.count("Close a connection that timed out: commandTimeout of ioredis does not; disconnect()") == 1, words
+        assert "socket.makefile" not in words and "2 unknown" in words, words
+    else:
+        assert done.returncode == 0 and all(re.search(f"{fault} +leftover only", done.stdout) for fault in faults), words
+
+
+@pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
 def test_a_connection_that_breaks_between_two_attempts_of_npm_redlock_is_heard_of_by_neither():
     """Behind it the next attempt begins, with a token of its own."""
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", "node sim/worker/examples/redlock_npm.js", "--clients", "2", "--rounds", "2",

@@ -467,12 +467,17 @@ void asking_ends_free(struct history_ends *ends)
 
 enum fail asking_refuse_open_reply(struct asking *asking, uint32_t node)
 {
-    char text[600];
+    char *first = asking->open_reply;
+    if (!*first) /* all that are met have one cause, and one cure */
+        (void)worker_asker_tell(&asking->worker, node, first, sizeof asking->open_reply);
     return failure_set(
         &asking->failure, FAIL_UNKNOWN,
-        "after \"%s\" the attempt is over, and the connection is still open on which "
-        "the reply to its last command may come: that is not decided by asking yet. "
-        "Close a connection that timed out (in Python the file of "
-        "socket.makefile(), too)",
-        worker_asker_tell(&asking->worker, node, text, sizeof text));
+        "its attempt can be over while the connection is still open on which the reply to its last "
+        "command may come, as behind \"%s\": that is not decided by asking yet. "
+        "Close a connection that timed out%s",
+        first,
+        asking->worker.has_idle_reads /* it is Node.js */
+            ? ": commandTimeout of ioredis does not; disconnect(), and make a new client for the "
+              "next attempt"
+            : " (in Python the file of socket.makefile(), too)");
 }

@@ -129,6 +129,7 @@ struct asking {
     struct intern_table attempt_kinds, attempt_forms;
     struct sequences_had sequences;
     struct asking_sequences sequences_asked; /* by asking_ask_sequences() */
+    char open_reply[600];                    /* the first of asking_refuse_open_reply(); "" */
     char token_comes_back[2048];             /* behind an attempt that wrote nothing, so; "" */
 };
 
