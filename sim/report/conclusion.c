@@ -306,24 +306,30 @@ static char *with_reason(char *list, char **names, const char *why)
     return longer;
 }
 
-/* Rows that are open for one reason stand together: "stall, crash (it was interrupted)". */
+/* Rows that are open for one reason stand together, as the first of them came: "stall, crash (it
+ * was interrupted)". */
 char *conclusion_open(const struct view *view, const struct conclusion *conclusion)
 {
-    char *all = NULL, *names = NULL, *last = NULL;
-    for (int i = 0; i < view->count && conclusion->open; i++) {
-        if (result_standing(view->rows[i]) != STANDING_UNKNOWN)
-            continue;
-        char *why = open_why(view->rows[i]);
-        if (last && strcmp(last, why) != 0)
-            all = with_reason(all, &names, last);
-        names = listed(names, view_faults(view->rows[i]->subject));
-        free(last);
-        last = why;
+    char *all = NULL, **whys = memory_new((size_t)view->count, sizeof *whys);
+    for (int i = 0; i < view->count && conclusion->open; i++)
+        if (result_standing(view->rows[i]) == STANDING_UNKNOWN)
+            whys[i] = open_why(view->rows[i]);
+    for (int i = 0; i < view->count; i++) {
+        char *names = NULL, *why = whys[i];
+        for (int k = i; why && k < view->count; k++) {
+            if (!whys[k] || strcmp(whys[k], why) != 0)
+                continue;
+            names = listed(names, view_faults(view->rows[k]->subject));
+            if (k > i)
+                free(whys[k]);
+            whys[k] = NULL;
+        }
+        if (names)
+            all = with_reason(all, &names, why);
+        free(why);
     }
-    if (last)
-        all = with_reason(all, &names, last);
+    free(whys);
     char *words = all ? memory_format("Not decided: %s.", all) : NULL;
-    free(last);
     free(all);
     return words;
 }

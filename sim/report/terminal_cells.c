@@ -17,8 +17,9 @@ enum { STATES_COLUMNS = 50, RANDOM_COLUMNS = 86 };
 static void print_confirmed(const struct terminal *terminal, const struct result_row *row)
 {
     const char *why = NULL;
-    /* "not found" speaks of no witness; what is nobody's fault has one all the same */
-    const bool is_told = result_cell_word(row) != CELL_NOT_FOUND;
+    /* These words speak of no witness; what is nobody's fault has one all the same. */
+    const enum cell_word word = result_cell_word(row);
+    const bool is_told = word != CELL_NOT_FOUND && word != CELL_UNKNOWN;
     bool has_seen = false;
     for (int i = 0; i < row->properties_count; i++) {
         has_seen |= row->properties[i].confirmed == CONFIRMED_YES && is_told;

@@ -1,6 +1,7 @@
 /* test_verdict_words.c - the sentences in which a report says what all its rows come to. */
 #include "base/memory.h"
 #include "report/conclusion.h"
+#include "report/report.h"
 #include "run/result.h"
 
 #include <stdio.h>
@@ -294,6 +295,43 @@ static void good_news_of_cells_names_the_runs_that_contradict_it(void **state)
     results_free(&results);
 }
 
+static void add_open(struct results *results, const char *fault, const char *why)
+{
+    struct result_row *row = add_cell(results, "unknown (not decided by asking)");
+    (void)snprintf(row->subject, sizeof row->subject, "%s", fault);
+    row->verdict = VERDICT_VIOLATED;
+    row->as_expected = AS_EXPECTED_NONE;
+    (void)snprintf(row->search->end, sizeof row->search->end, "%s", why);
+    add_violation(row, PROPERTY_NO_ORPHAN, CAUSE_LEFTOVER, 3);
+    row->properties[0].confirmed = CONFIRMED_YES;
+}
+
+/* Whatever stands between them. That a leftover was confirmed says nothing of what is unknown. */
+static void what_is_open_for_one_reason_stands_together(void **state)
+{
+    struct results results = {0};
+    struct view view;
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    add_open(&results, "stall", "a timer");
+    add_open(&results, "crash", "a thread");
+    add_open(&results, "evict", "a timer");
+    view_init(&view, &results);
+    const struct conclusion conclusion = conclusion_of(&view);
+    assert_words(conclusion_open(&view, &conclusion),
+                 "Not decided: stall, evict (a timer), crash (a thread).");
+    view_close(&view);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    report_terminal(out, &results, 0);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "unknown (not decided by asking)"));
+    assert_null(strstr(text, "confirmed"));
+    free(text);
+    results_free(&results);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +345,7 @@ int main(void)
         cmocka_unit_test(good_news_is_told_where_it_was_shown),
         cmocka_unit_test(good_news_of_cells_names_the_runs_that_contradict_it),
         cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
+        cmocka_unit_test(what_is_open_for_one_reason_stands_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
