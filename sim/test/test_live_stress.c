@@ -60,66 +60,6 @@ static void replies_are_those_of_the_order(void **state)
 
 /* --- unix sockets --- */
 
-enum { FIRST_EVENTS = 400 };
-
-/* The beginning of a history, without its times. */
-struct first_events {
-    struct event_sink behind;
-    int count;
-    struct {
-        int kind, fault, verb, op, result, reply;
-        int64_t value;
-    } of[FIRST_EVENTS];
-};
-
-static void see_beginning(void *context, const struct event *event)
-{
-    struct first_events *seen = context;
-    if (seen->count < FIRST_EVENTS) {
-        seen->of[seen->count].kind = (int)event->kind;
-        seen->of[seen->count].fault = (int)event->fault;
-        seen->of[seen->count].verb = (int)event->command.verb;
-        seen->of[seen->count].op = (int)event->op;
-        seen->of[seen->count].result = (int)event->result;
-        seen->of[seen->count].reply = (int)event->reply.kind;
-        seen->of[seen->count++].value = event->reply.value;
-    }
-    if (seen->count == FIRST_EVENTS)
-        summary.stop = SIGTERM;
-    seen->behind.take(seen->behind.context, event);
-}
-
-/* How a client reaches the proxy, and who holds its sockets, is in no event. */
-static void a_seed_has_one_history_over_tcp_and_unix_sockets(void **state)
-{
-    (void)state;
-    enum { PLAIN, NEAR, CARRIED, WAYS };
-    static struct first_events seen[WAYS];
-    memset(seen, 0, sizeof seen);
-    for (int way = 0; way < WAYS; way++) {
-        struct stress_options options = options_of("set-nx-px-cad");
-        struct stress_outcome outcome;
-        seen[way].behind = options.sink;
-        options.sink = (struct event_sink){.take = see_beginning, .context = &seen[way]};
-        options.clients = 1;
-        options.is_near = way == NEAR;
-        options.proxy_processes = way == CARRIED;
-        options.lease_us = options.timeout_us = 3600 * (int64_t)SECOND_US; /* none ends */
-        options.locks = 100; /* one whose release is lost is taken for ever */
-        options.pause_ppm = options.delay_ppm = 200000;
-        options.pause_us = options.delay_us = 100;
-        options.lose_request_ppm = options.lose_reply_ppm = 50000;
-        options.think = distribution_about(1);
-        options.duration_us = 60 * (int64_t)SECOND_US; /* a slow machine takes longer, no more */
-        runs(&options, &outcome);
-        assert_true(outcome.struck[STRUCK_PAUSE] > 0 && outcome.struck[STRUCK_DELAY] > 0);
-        assert_true(outcome.struck[STRUCK_REQUEST] > 0 && outcome.struck[STRUCK_REPLY] > 0);
-    }
-    assert_int_equal(seen[0].count, FIRST_EVENTS);
-    assert_memory_equal(seen[PLAIN].of, seen[NEAR].of, sizeof seen[PLAIN].of);
-    assert_memory_equal(seen[PLAIN].of, seen[CARRIED].of, sizeof seen[PLAIN].of);
-}
-
 /* Each client's end is told from the others'. */
 static void both_ends_of_a_near_connection_are_had(void **state)
 {
@@ -453,7 +393,6 @@ int main(void)
         cmocka_unit_test(draws_depend_on_nothing_else),
         cmocka_unit_test(nothing_is_lost_without_faults),
         cmocka_unit_test(replies_are_those_of_the_order),
-        cmocka_unit_test(a_seed_has_one_history_over_tcp_and_unix_sockets),
         cmocka_unit_test(both_ends_of_a_near_connection_are_had),
         cmocka_unit_test(a_direct_run_knows_the_order),
         cmocka_unit_test(clients_faults_strike_a_direct_run),
