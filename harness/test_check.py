@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, run, server
 from test_bad_places import event, head
 
 
@@ -36,6 +36,18 @@ def test_check_judges_a_history_of_stress_like_stress_did(tmp_path, scheme):
     again = run("check", history, "--json", "-", "--fail-on", "bug")
     assert verdicts(again.json["results"][0]) == verdicts(ran.json["results"][0])
     assert again.status == ran.status, (ran, again)
+
+
+def test_the_head_of_a_history_of_stress_says_whose_servers_they_are(tmp_path):
+    """Of the first run, too, which version they are."""
+    heads = {}
+    with server() as port:
+        for name, more in (("own", []), ("another's", ["--redis", f"redis://127.0.0.1:{port}"])):
+            run("stress", "--clients", "5", "--duration", "200ms", "--no-faults", "--history", *more, "--out", tmp_path / name)
+            histories = list((tmp_path / name / "latest" / "histories").resolve().iterdir())
+            heads[name] = [json.loads(path.read_text().splitlines()[0]) for path in histories]
+    said = [head["server_version"] for each in heads.values() for head in each]
+    assert len(said) == 4 and len(set(said)) == 1 and re.fullmatch(r"[0-9.]+", said[0]), heads
 
 
 def test_what_a_stress_run_could_not_decide_its_history_does_not_either(tmp_path):

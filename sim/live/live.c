@@ -88,6 +88,14 @@ const char *live_server_version(const struct live *live)
     return live->servers.version;
 }
 
+enum fail live_learn_version(struct live *live, int locks, struct failure *failure)
+{
+    if (live->servers.version[0])
+        return FAIL_NONE;
+    servers_expect_locks(&live->servers, locks);
+    return servers_prepare(&live->servers, 1, false, failure);
+}
+
 bool live_is_real_time(const struct live *live)
 {
     return live->servers.steering != STEERED;

@@ -33,7 +33,10 @@ struct live_options {
  * follow, stopped by live_free(). */
 struct live;
 enum fail live_new(struct live **live, const struct live_options *options, struct failure *failure);
-const char *live_server_version(const struct live *live); /* "" before the first world */
+/* "" before the first world, unless it was learned: a server is started, or asked, for that. Locks:
+ * so many will be there. */
+const char *live_server_version(const struct live *live);
+enum fail live_learn_version(struct live *live, int locks, struct failure *failure);
 void live_free(struct live *live);
 
 /* Can a run of so many servers, with replicas, be made here, and that choice in it? Asks nobody.

@@ -294,6 +294,10 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
                                struct stress_outcome *outcome, struct failure *failure)
 {
     struct result_row *row = &results->rows[results->rows_count - 1];
+    if (live_learn_version(runner->live, options->locks, failure))
+        return failure->code;
+    snprintf(recording->head.server_version, sizeof recording->head.server_version, "%s",
+             live_server_version(runner->live));
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
     recording->series = series_recorder_new(options->clients, recording->checks);
     if (fail)
