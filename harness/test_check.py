@@ -39,7 +39,7 @@ def test_check_judges_a_history_of_stress_like_stress_did(tmp_path, scheme):
 
 
 def test_the_head_of_a_history_of_stress_says_whose_servers_they_are(tmp_path):
-    """Of the first run, too, which version they are."""
+    """Of the first run, too, which version they are. Nobody else writes to its own: so what they cannot have answered proves nothing."""
     heads = {}
     with server() as port:
         for name, more in (("own", []), ("another's", ["--redis", f"redis://127.0.0.1:{port}"])):
@@ -48,6 +48,27 @@ def test_the_head_of_a_history_of_stress_says_whose_servers_they_are(tmp_path):
             heads[name] = [json.loads(path.read_text().splitlines()[0]) for path in histories]
     said = [head["server_version"] for each in heads.values() for head in each]
     assert len(said) == 4 and len(set(said)) == 1 and re.fullmatch(r"[0-9.]+", said[0]), heads
+    assert [head.get("closed", False) for head in heads["own"] + heads["another's"]] == [True, True, False, False], heads
+
+
+def test_a_lock_of_nobody_on_servers_of_its_own_leaves_a_history_of_stress_unknown(tmp_path):
+    """Its end is followed by one more attempt, refused though all was given back: on another's server somebody unknown has the lock."""
+    run("stress", "--scheme", "set-nx-px-cad", "--clients", "3", "--duration", "200ms", "--no-faults", "--history", "--out", tmp_path)
+    history = next((tmp_path / "latest" / "histories").resolve().iterdir())
+    top, *lines, _ = map(json.loads, history.read_text().splitlines())
+    last = lines[-1]["t"]
+    common = {"t": last, "client": 0, "op": "acquire", "attempt": 1 + max(line["attempt"] for line in lines if line.get("client") == 0)}
+    command = {"server": 0, "verb": "SET_NX_PX", "key": "lock", "value": 7, "ttl": top["lease_us"]}
+    more = [{"kind": "call"}, {"kind": "send", **command}, {"kind": "execute", "from": last, "reply": "nil", **command},
+            {"kind": "hear", "reply": "nil", **command}, {"kind": "return", "result": "refused"}]
+    for own, added, verdict in ((True, [], "holds"), (False, more, "holds"), (True, more, "unknown")):
+        told = [*lines, *({**common, **each, "token": 7} for each in added)]
+        judged = tmp_path / "judged.jsonl"
+        judged.write_text("".join(json.dumps(each) + "\n" for each in (
+            {**top, "closed": own}, *({**each, "i": number} for number, each in enumerate(told)), {"end": len(told)})))
+        [row] = run("check", judged, "--json", "-").json["results"]
+        (exclusion,) = (p for p in row["properties"] if p["property"] == "lease-exclusion")
+        assert exclusion["verdict"] == verdict and (verdict == "holds") == ("no such key was there" not in str(exclusion["witness"])), row
 
 
 def test_what_a_stress_run_could_not_decide_its_history_does_not_either(tmp_path):

@@ -96,6 +96,11 @@ enum fail live_learn_version(struct live *live, int locks, struct failure *failu
     return servers_prepare(&live->servers, 1, false, failure);
 }
 
+bool live_has_own_servers(const struct live *live)
+{
+    return !live->servers.is_foreign;
+}
+
 bool live_is_real_time(const struct live *live)
 {
     return live->servers.steering != STEERED;

@@ -37,6 +37,8 @@ enum fail live_new(struct live **live, const struct live_options *options, struc
  * so many will be there. */
 const char *live_server_version(const struct live *live);
 enum fail live_learn_version(struct live *live, int locks, struct failure *failure);
+/* Are the servers its own, so that its clients alone write to their keys? Not those of a URL. */
+bool live_has_own_servers(const struct live *live);
 void live_free(struct live *live);
 
 /* Can a run of so many servers, with replicas, be made here, and that choice in it? Asks nobody.

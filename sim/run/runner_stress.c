@@ -298,6 +298,7 @@ static enum fail stress_scheme(struct runner *runner, struct stress_options *opt
         return failure->code;
     snprintf(recording->head.server_version, sizeof recording->head.server_version, "%s",
              live_server_version(runner->live));
+    recording->head.is_closed = live_has_own_servers(runner->live);
     enum fail fail = recording_open(recording, runner, options->scheme, row, failure);
     recording->series = series_recorder_new(options->clients, recording->checks);
     if (fail)
