@@ -21,32 +21,37 @@ static void say(const struct carried_side *carried, enum carrier_row_kind kind, 
         block_append(&carried->carrier->out, (const char *)&row, sizeof row);
 }
 
+/* More, when half of what it may read has come. */
 static void let_read(struct carried_side *carried)
 {
-    if (!carried->reads || carried->may_read || !carried->stream)
+    if (!carried->reads || carried->may_read > CARRIED_READ_MAX / 2 || !carried->stream)
         return;
-    carried->may_read = true;
-    say(carried, ROW_READ, 0);
+    say(carried, ROW_READ, CARRIED_READ_MAX - carried->may_read);
+    carried->may_read = CARRIED_READ_MAX;
 }
 
-/* Whoever reads hears it; else it is kept until somebody does. */
-static void came(struct carried_side *carried, char *bytes, size_t length)
+static void hear(struct carried_side *carried, char *bytes, size_t length)
 {
-    carried->may_read = false;
-    if (!carried->reads) {
-        block_append(&carried->kept, bytes, length);
-        return;
-    }
     const uv_buf_t buffer = uv_buf_init(bytes, (unsigned)length);
     carried->came(carried->stream, (ssize_t)length, &buffer);
     let_read(carried);
+}
+
+/* Whoever reads hears it; else it is kept until somebody does. */
+static void came(struct carried_side *carried, char *bytes, uint32_t length)
+{
+    carried->may_read -= length;
+    if (carried->reads && !carried->is_due)
+        hear(carried, bytes, length);
+    else
+        block_append(&carried->kept, bytes, length);
 }
 
 static void ended(struct carried_side *carried, int status)
 {
     const uv_buf_t nothing = uv_buf_init(NULL, 0);
     carried->kept_end = status;
-    if (carried->reads)
+    if (carried->reads && !carried->is_due)
         carried->came(carried->stream, status, &nothing);
 }
 
@@ -54,6 +59,8 @@ static void wrote(struct carried_side *carried, int status)
 {
     uv_write_t *write = carried->write;
     carried->write = NULL;
+    carried->sent = 0;
+    carried->failed = status;
     if (write)
         carried->wrote(write, status);
 }
@@ -195,7 +202,7 @@ static void hear_kept(uv_idle_t *idle)
             continue;
         carried->kept = (struct block){0};
         if (block_length(&kept))
-            came(carried, kept.bytes + kept.begin, block_length(&kept));
+            hear(carried, kept.bytes + kept.begin, block_length(&kept));
         if (carried->kept_end)
             ended(carried, carried->kept_end);
         block_free(&kept);
@@ -329,6 +336,25 @@ void carried_read_start(struct carried_side *carried, uv_read_cb on_came)
 void carried_read_stop(struct carried_side *carried)
 {
     carried->reads = false;
+}
+
+ssize_t carried_send(struct carried_side *carried, const char *bytes, size_t length)
+{
+    struct carrier *carrier = carried->carrier;
+    if (carried->failed)
+        return carried->failed;
+    if (carried->write || length > CARRIED_SENT_MAX - carried->sent)
+        return UV_EAGAIN;
+    carried->sent += (uint32_t)length;
+    say(carried, ROW_SEND, (uint32_t)length);
+    if (!carrier->has_ended)
+        block_append(&carrier->out, bytes, length);
+    return (ssize_t)length;
+}
+
+bool carried_is_sure(const struct carried_side *carried)
+{
+    return !carried->sent || carried->failed;
 }
 
 void carried_write(struct carried_side *carried, uv_write_t *write, const uv_buf_t *bytes,

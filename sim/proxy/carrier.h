@@ -50,6 +50,10 @@ struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t 
 /* As uv_read_start() and uv_read_stop(); bytes are borrowed until the callback returns. */
 void carried_read_start(struct carried_side *carried, uv_read_cb came);
 void carried_read_stop(struct carried_side *carried);
+/* As uv_try_write(): all, or UV_EAGAIN. What cannot be written is said by the next one. */
+ssize_t carried_send(struct carried_side *carried, const char *bytes, size_t length);
+/* Is nothing of that under way any more? Else it is written when an empty write is. */
+bool carried_is_sure(const struct carried_side *carried);
 /* As uv_write(), one at a time; bytes are borrowed until this returns. */
 void carried_write(struct carried_side *carried, uv_write_t *write, const uv_buf_t *bytes,
                    uv_write_cb wrote);

@@ -9,15 +9,18 @@ enum { CHANNEL_READ_MAX = 256 * 1024 };
 
 struct carried_side {
     struct carrier *carrier;
-    struct carried_side *due_next;
-    uint32_t id;
     uv_stream_t *stream; /* NULL: closed, and its id not yet free */
     uv_read_cb came;
+    uint32_t id;
+    uint32_t may_read; /* bytes */
+    uint32_t sent;     /* bytes that were not said to be written */
+    bool reads, is_due;
+    int failed;        /* what was sent could not be written: why, as libuv says it; 0: it could */
+    int kept_end;      /* while nobody read, its end came, as libuv says it; 0: not */
     uv_write_t *write; /* that is under way, or NULL */
     uv_write_cb wrote;
-    bool reads, may_read, is_due;
-    struct block kept; /* came while nobody read: one read */
-    int kept_end;      /* so did its end, as libuv says it; 0: not */
+    struct block kept; /* came while nobody read */
+    struct carried_side *due_next;
 };
 
 struct unsent_socket {

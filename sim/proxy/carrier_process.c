@@ -24,7 +24,8 @@ struct carried_socket {
     struct carried_socket *next; /* of those that have something to do */
     int fd;
     uint32_t id;
-    bool is_due, may_read, is_readable, is_over, finishes;
+    uint32_t may_read; /* bytes */
+    bool is_due, is_readable, is_over, has_ended, tells, finishes;
     struct block out;
 };
 
@@ -63,41 +64,62 @@ static void is_due(struct carrier_process *it, struct carried_socket *held)
 
 /* --- one socket --- */
 
+/* How many of the bytes need not be written any more. */
+static size_t write_bytes(struct carrier_process *it, struct carried_socket *held,
+                          const char *bytes, size_t length)
+{
+    const ssize_t sent = length ? send(held->fd, bytes, length, MSG_NOSIGNAL) : 0;
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0; /* an event will tell */
+    if (sent >= 0 && (size_t)sent < length)
+        return (size_t)sent;
+    if (sent < 0 || held->tells)
+        say(it, ROW_WROTE, held, sent < 0 ? (uint32_t)errno : 0);
+    held->tells = false;
+    return length;
+}
+
 static void write_some(struct carrier_process *it, struct carried_socket *held)
 {
     const size_t length = block_length(&held->out);
-    if (!length)
+    if (length)
+        block_eat(&held->out, write_bytes(it, held, held->out.bytes + held->out.begin, length));
+}
+
+static void write_more(struct carrier_process *it, struct carried_socket *held, const char *bytes,
+                       size_t length)
+{
+    if (block_length(&held->out)) {
+        block_append(&held->out, bytes, length);
         return;
-    const ssize_t sent = send(held->fd, held->out.bytes + held->out.begin, length, MSG_NOSIGNAL);
-    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
-        return; /* an event will tell */
-    if (sent < 0)
-        say(it, ROW_WROTE, held, (uint32_t)errno);
-    else if ((size_t)sent == length)
-        say(it, ROW_WROTE, held, 0);
-    block_eat(&held->out, sent < 0 ? length : (size_t)sent);
+    }
+    const size_t done = write_bytes(it, held, bytes, length);
+    block_append(&held->out, bytes + done, length - done);
 }
 
 static void read_once(struct carrier_process *it, struct carried_socket *held)
 {
-    if (!held->may_read || !held->is_readable)
+    if (!held->may_read || !held->is_readable || held->has_ended)
         return;
-    const ssize_t got = recv(held->fd, it->bytes, CARRIED_READ_MAX, 0);
+    const ssize_t got = recv(held->fd, it->bytes, held->may_read, 0);
     if (got < 0 && errno == EINTR)
         is_due(it, held);
     if (got < 0 && errno == EAGAIN)
         held->is_readable = false;
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    held->may_read = false;
     if (got <= 0) {
+        held->has_ended = true;
         say(it, ROW_ENDED, held, got < 0 ? (uint32_t)errno : 0);
         return;
     }
     /* Not all that there was room for: the next bytes, or the end, are an event of their own. */
-    held->is_readable = got == CARRIED_READ_MAX || held->is_over;
+    held->is_readable = (uint32_t)got == held->may_read || held->is_over;
+    held->may_read -= (uint32_t)got;
     say(it, ROW_CAME, held, (uint32_t)got);
     block_append(&it->out, it->bytes, (size_t)got);
+    if (held->is_readable)
+        is_due(it, held);
 }
 
 static void work(struct carrier_process *it, struct carried_socket *held)
@@ -207,12 +229,16 @@ static void obey(struct carrier_process *it, const struct carrier_row *row, cons
     struct carried_socket *held = held_of(it, row->id);
     switch ((enum carrier_row_kind)row->kind) {
     case ROW_READ:
-        held->may_read = true;
-        is_due(it, held);
+        held->may_read += row->value;
+        if (held->is_readable)
+            is_due(it, held);
         break;
     case ROW_WRITE:
-        block_append(&held->out, bytes, row->value);
-        is_due(it, held);
+        held->tells = true;
+        write_more(it, held, bytes, row->value);
+        break;
+    case ROW_SEND:
+        write_more(it, held, bytes, row->value);
         break;
     case ROW_FINISH:
         held->finishes = true;
@@ -231,7 +257,8 @@ static void obey_all(struct carrier_process *it)
     while (block_length(&it->in) >= sizeof row) {
         const char *at = it->in.bytes + it->in.begin;
         memcpy(&row, at, sizeof row);
-        const size_t length = sizeof row + (row.kind == ROW_WRITE ? row.value : 0);
+        const bool has_bytes = row.kind == ROW_WRITE || row.kind == ROW_SEND;
+        const size_t length = sizeof row + (has_bytes ? row.value : 0);
         if (block_length(&it->in) < length)
             return;
         if (row.kind == ROW_ASK)

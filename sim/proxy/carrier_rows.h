@@ -10,25 +10,29 @@
 
 enum carrier_row_kind {
     /* to the process */
-    ROW_READ,   /* may read once more */
-    ROW_WRITE,  /* writes the bytes behind the row, all of them; not before the last is done */
+    ROW_READ,   /* may read so many bytes more: value */
+    ROW_SEND,   /* writes the bytes behind the row, and says only that it cannot */
+    ROW_WRITE,  /* so, and tells when all before is written, too; one at a time */
     ROW_FINISH, /* FIN behind what was written */
     ROW_CLOSE,  /* closes it; value 1: the peer sees RST */
     ROW_ASK,    /* of no socket: is to be answered */
     /* from it */
-    ROW_CAME,   /* the bytes behind the row were read, with the one ROW_READ */
+    ROW_CAME,   /* the bytes behind the row were read */
     ROW_ENDED,  /* so was its end; value: errno, 0 is FIN */
-    ROW_WROTE,  /* what ROW_WRITE said is with the kernel; value: errno, 0 is fine */
+    ROW_WROTE,  /* to ROW_WRITE: the kernel has it; value: errno, 0 is fine. To ROW_SEND: errno */
     ROW_CLOSED, /* the last row about it: its id is free */
     ROW_ANSWER, /* to ROW_ASK: all before it has been heard */
 };
 
 struct carrier_row {
     uint32_t kind, id;
-    uint32_t value; /* of WRITE and CAME how many bytes follow */
+    uint32_t value; /* of SEND, WRITE and CAME how many bytes follow */
 };
 
-enum { CARRIED_READ_MAX = 16 * 1024 }; /* one read */
+enum {
+    CARRIED_READ_MAX = 16 * 1024, /* of one socket, read and not taken here */
+    CARRIED_SENT_MAX = 4 * 1024,  /* so much is sent before it is asked whether that is written */
+};
 
 /* The whole life of the process: it ends with these channels' other ends, or with that status: it
  * may not have one more socket open. */

@@ -96,7 +96,19 @@ void flow_push(struct flow *flow)
 static bool can_go_at_once(const struct flow *flow)
 {
     return !flow->is_mute && !flow->is_writing && !block_length(&flow->backlog) &&
-           flow->to->is_connected && !flow->to->tls && !flow->to->carried && !flow->link->is_silent;
+           flow->to->is_connected && !flow->to->tls && !flow->link->is_silent;
+}
+
+bool flow_is_written(struct flow *flow)
+{
+    struct side *side = flow->to;
+    const uv_buf_t nothing = uv_buf_init(NULL, 0);
+    if (!flow->is_writing && side->carried && !carried_is_sure(side->carried)) {
+        flow->write.data = flow;
+        flow->is_writing = true;
+        (void)side_write(side, &flow->write, &nothing, on_written);
+    }
+    return !flow->is_writing;
 }
 
 void flow_write(struct flow *flow, const char *bytes, size_t length)
@@ -344,7 +356,7 @@ static void finish(struct flow *flow)
     if (!end_is_let(flow) || flow->is_done || link->is_over)
         return;
     flow_settle(flow);
-    if (flow->is_writing || block_length(&flow->backlog) || !flow->to->is_connected)
+    if (block_length(&flow->backlog) || !flow->to->is_connected || !flow_is_written(flow))
         return;
     flow->is_done = true;
     tell_if_broken_off(flow);

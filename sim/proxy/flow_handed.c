@@ -7,7 +7,7 @@
 void flow_settle(struct flow *flow)
 {
     struct side *side = flow->to;
-    if (!flow->is_to_server)
+    if (!flow->is_to_server || !flow->link->proxy->send_thread)
         return;
     side_settle(side);
     if (!side->outlet.has_returned)

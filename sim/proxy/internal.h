@@ -190,7 +190,7 @@ void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const
 void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data);
 void side_connected(struct side *side);
 void side_give(struct side *side); /* to a carrier, if there are any */
-/* What is there now, and what is taken now, of a socket that we hold. Below 0: an error of libuv's,
+/* What is there now, of a socket that we hold, and what is taken now. Below 0: an error of libuv's,
  * UV_EAGAIN where it must wait. */
 ssize_t side_receive(struct side *side, char *bytes, size_t room);
 ssize_t side_send(struct side *side, const char *bytes, size_t length);
@@ -234,6 +234,8 @@ void flow_take(struct flow *flow, const char *bytes, size_t length); /* they wer
 /* Its source has ended. */
 void flow_source_ended(struct flow *flow, enum flow_ending ending);
 void flow_sink_gone(struct flow *flow);
+/* Is what went written? Else it will be said: as long as it is writing. */
+bool flow_is_written(struct flow *flow);
 void flow_free(struct flow *flow);
 
 /* flow_read.c */

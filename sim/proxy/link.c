@@ -51,9 +51,8 @@ static void on_drain(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 void link_flushed(struct flow *flow)
 {
     struct side *side = flow->to;
-    if (!side->is_open || !flow->link->is_told || flow->is_writing || block_length(&flow->backlog))
-        return;
-    if (!flow_shut(flow))
+    if (!side->is_open || !flow->link->is_told || block_length(&flow->backlog) ||
+        !flow_is_written(flow) || !flow_shut(flow))
         return;
     if (side->has_ended || flow->is_mute || side_read_start(side, on_drain, on_drained) < 0)
         side_close(side, LEAVE_NOW);

@@ -169,7 +169,8 @@ void proxy_take_client(struct proxy *proxy, int socket);
 struct tls;
 void proxy_use_tls(struct proxy *proxy, const struct tls *tls);
 /* Carriers (kept) hold the sockets of links from here on; NULL: none do, and whatever links there
- * are end at once. The kernel has what proxy_traffic() counts as ended a little later then. */
+ * are end at once. The kernel has what was told, or proxy_traffic() counts as ended, a little later
+ * then. */
 struct carriers;
 void proxy_carry(struct proxy *proxy, struct carriers *carriers);
 /* A thread (kept) sends what goes to the server, where it can; NULL: the loop does. It is stopped

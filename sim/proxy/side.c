@@ -52,6 +52,8 @@ ssize_t side_receive(struct side *side, char *bytes, size_t room)
 ssize_t side_send(struct side *side, const char *bytes, size_t length)
 {
     uv_os_fd_t fd;
+    if (side->carried)
+        return carried_send(side->carried, bytes, length);
     const int error = uv_fileno(&side->socket.handle, &fd);
     return error ? error : count_or_error(send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL));
 }

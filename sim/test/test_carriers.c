@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "proxy/carrier_parts.h"
+#include "proxy/carrier_rows.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -78,6 +79,86 @@ static void one_without_room_says_so(void **state)
     carried_close(carried, false);
     assert_int_equal(carriers_used(carriers), 0);
     assert_int_equal(close(sockets[0]) + close(sockets[1]), 0);
+    end(carriers, &ticks);
+}
+
+/* --- what is sent, and not asked about --- */
+
+static struct carried_side *one_socket(struct carriers *carriers, int sockets[2],
+                                       uv_stream_t *stream)
+{
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets), 0);
+    struct carried_side *carried = carried_new(carriers, sockets[0], stream);
+    assert_non_null(carried);
+    return carried;
+}
+
+static void end_socket(struct carriers *carriers, struct carried_side *carried)
+{
+    struct failure why;
+    carried_close(carried, false);
+    while (!carriers_are_empty(carriers) && !carriers_check(carriers, &why))
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(carriers_check(carriers, &why), FAIL_NONE);
+}
+
+static void wrote(uv_write_t *write, int status)
+{
+    *(int *)write->data = status;
+}
+
+/* An empty write is done when that is written which was sent before it. */
+static void what_is_sent_is_sure_behind_a_write(void **state)
+{
+    char bytes[CARRIED_SENT_MAX] = {0};
+    const uv_buf_t nothing = uv_buf_init(NULL, 0);
+    int sockets[2], status = 1;
+    ssize_t filled = 0, got = 0, more;
+    uv_write_t write = {.data = &status};
+    uv_timer_t ticks;
+    uv_stream_t stream = {0};
+    (void)state;
+    struct carriers *carriers = two_of_them(&ticks);
+    struct carried_side *carried = one_socket(carriers, sockets, &stream);
+    while ((more = send(sockets[0], bytes, sizeof bytes, 0)) > 0)
+        filled += more;
+    assert_true(carried_is_sure(carried));
+    assert_int_equal(carried_send(carried, bytes, sizeof bytes), sizeof bytes);
+    assert_int_equal(carried_send(carried, bytes, 1), UV_EAGAIN); /* more than may be unsure */
+    assert_false(carried_is_sure(carried));
+    carried_write(carried, &write, &nothing, wrote);
+    for (int i = 0; i < 10; i++)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(status, 1); /* there is no room */
+    while (got < filled + (ssize_t)sizeof bytes || status == 1) {
+        more = recv(sockets[1], bytes, sizeof bytes, MSG_DONTWAIT);
+        got += more > 0 ? more : 0;
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(status, 0);
+    assert_true(carried_is_sure(carried));
+    assert_int_equal(carried_send(carried, bytes, 1), 1);
+    assert_int_equal(close(sockets[0]) + close(sockets[1]), 0);
+    end_socket(carriers, carried);
+    end(carriers, &ticks);
+}
+
+static void what_cannot_be_written_is_said_by_the_next(void **state)
+{
+    int sockets[2];
+    ssize_t sent;
+    uv_timer_t ticks;
+    uv_stream_t stream = {0};
+    (void)state;
+    struct carriers *carriers = two_of_them(&ticks);
+    struct carried_side *carried = one_socket(carriers, sockets, &stream);
+    assert_int_equal(close(sockets[0]) + close(sockets[1]), 0);
+    assert_int_equal(carried_send(carried, "A", 1), 1);
+    while ((sent = carried_send(carried, "", 0)) == 0)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(sent, UV_EPIPE);
+    assert_true(carried_is_sure(carried));
+    end_socket(carriers, carried);
     end(carriers, &ticks);
 }
 
@@ -171,6 +252,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_is_killed_is_told_with_the_signal),
         cmocka_unit_test(one_without_room_says_so),
+        cmocka_unit_test(what_is_sent_is_sure_behind_a_write),
+        cmocka_unit_test(what_cannot_be_written_is_said_by_the_next),
         cmocka_unit_test(one_that_is_stopped_is_ended_and_told),
         cmocka_unit_test(one_that_is_stopped_for_a_while_goes_on),
         cmocka_unit_test(one_that_is_stopped_as_it_begins_is_not_waited_for),

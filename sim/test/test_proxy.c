@@ -112,7 +112,8 @@ static void an_owner_is_told_what_a_client_can_read(void **state)
     wire_say(&wire, server, "+2\r\n");
     WIRE_UNTIL(&wire, wire.hears.settled_behind == 2);
     char bytes[5];
-    assert_int_equal(recv(client, bytes, sizeof bytes, 0), 4); /* it is there */
+    if (!wire_is_carried) /* it is there */
+        assert_int_equal(recv(client, bytes, sizeof bytes, 0), 4);
     close(client);
     close(server);
     wire_close(&wire);
