@@ -24,21 +24,20 @@ static void say(const struct carried_side *carried, enum carrier_row_kind kind, 
 /* More, when half of what it may read has come. */
 static void let_read(struct carried_side *carried)
 {
-    if (!carried->reads || carried->may_read > CARRIED_READ_MAX / 2 || !carried->stream)
+    if (!carried->reads || carried->may_read > CARRIED_READ_MAX / 2 || !carried->flow)
         return;
     say(carried, ROW_READ, CARRIED_READ_MAX - carried->may_read);
     carried->may_read = CARRIED_READ_MAX;
 }
 
-static void hear(struct carried_side *carried, char *bytes, size_t length)
+static void hear(struct carried_side *carried, const char *bytes, size_t length)
 {
-    const uv_buf_t buffer = uv_buf_init(bytes, (unsigned)length);
-    carried->came(carried->stream, (ssize_t)length, &buffer);
+    carried->came(carried->flow, bytes, (ssize_t)length);
     let_read(carried);
 }
 
 /* Whoever reads hears it; else it is kept until somebody does. */
-static void came(struct carried_side *carried, char *bytes, uint32_t length)
+static void came(struct carried_side *carried, const char *bytes, uint32_t length)
 {
     carried->may_read -= length;
     if (carried->reads && !carried->is_due)
@@ -49,10 +48,9 @@ static void came(struct carried_side *carried, char *bytes, uint32_t length)
 
 static void ended(struct carried_side *carried, int status)
 {
-    const uv_buf_t nothing = uv_buf_init(NULL, 0);
     carried->kept_end = status;
     if (carried->reads && !carried->is_due)
-        carried->came(carried->stream, status, &nothing);
+        carried->came(carried->flow, NULL, status);
 }
 
 static void wrote(struct carried_side *carried, int status)
@@ -76,14 +74,14 @@ static void gone(struct carried_side *carried)
     free(carried);
 }
 
-static void heard(struct carrier *carrier, const struct carrier_row *row, char *bytes)
+static void heard(struct carrier *carrier, const struct carrier_row *row, const char *bytes)
 {
     if (row->kind == ROW_ANSWER)
         return;
     struct carried_side *carried = carrier->carried[row->id];
     if (row->kind == ROW_CLOSED)
         gone(carried);
-    else if (!carried->stream)
+    else if (!carried->flow)
         return;
     else if (row->kind == ROW_CAME)
         came(carried, bytes, row->value);
@@ -97,7 +95,7 @@ static void hear_all(struct carrier *carrier)
 {
     struct carrier_row row;
     while (block_length(&carrier->in) >= sizeof row) {
-        char *at = carrier->in.bytes + carrier->in.begin;
+        const char *at = carrier->in.bytes + carrier->in.begin;
         memcpy(&row, at, sizeof row);
         const size_t length = sizeof row + (row.kind == ROW_CAME ? row.value : 0);
         if (block_length(&carrier->in) < length)
@@ -128,7 +126,7 @@ void carrier_lost(struct carrier *carrier)
         struct carried_side *carried = carrier->carried[id];
         if (!carried)
             continue;
-        if (!carried->stream) {
+        if (!carried->flow) {
             gone(carried);
             continue;
         }
@@ -294,7 +292,7 @@ static bool pass_socket(struct carrier *carrier, uint32_t id, int fd)
     return true;
 }
 
-struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t *stream)
+struct carried_side *carried_new(struct carriers *carriers, int fd, struct flow *flow)
 {
     struct carrier *carrier = emptiest(carriers);
     if (!carrier)
@@ -312,11 +310,11 @@ struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t 
     carrier->carried[id] = carried;
     carried->carrier = carrier;
     carried->id = id;
-    carried->stream = stream;
+    carried->flow = flow;
     return carried;
 }
 
-void carried_read_start(struct carried_side *carried, uv_read_cb on_came)
+void carried_read_start(struct carried_side *carried, side_came *on_came)
 {
     struct carriers *carriers = carried->carrier->carriers;
     carried->came = on_came;
@@ -375,7 +373,7 @@ void carried_finish(struct carried_side *carried)
 
 void carried_close(struct carried_side *carried, bool has_reset)
 {
-    carried->stream = NULL;
+    carried->flow = NULL;
     carried->reads = false;
     carried->carrier->held--;
     not_due(carried);

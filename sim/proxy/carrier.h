@@ -45,10 +45,13 @@ int64_t carriers_stop(struct carriers *carriers);
 
 /* --- for the proxy's side.c --- */
 
-/* Takes a copy of the descriptor; callbacks get stream. NULL: there is no room, keep it. */
-struct carried_side *carried_new(struct carriers *carriers, int fd, uv_stream_t *stream);
-/* As uv_read_start() and uv_read_stop(); bytes are borrowed until the callback returns. */
-void carried_read_start(struct carried_side *carried, uv_read_cb came);
+struct flow;
+
+/* Takes a copy of the descriptor; callbacks get flow. NULL: there is no room, keep it. */
+struct carried_side *carried_new(struct carriers *carriers, int fd, struct flow *flow);
+/* As side_read_start() and side_read_stop(); bytes are borrowed until the callback returns. */
+void carried_read_start(struct carried_side *carried,
+                        void (*came)(struct flow *flow, const char *bytes, ssize_t length));
 void carried_read_stop(struct carried_side *carried);
 /* As uv_try_write(): all, or UV_EAGAIN. What cannot be written is said by the next one. */
 ssize_t carried_send(struct carried_side *carried, const char *bytes, size_t length);

@@ -9,8 +9,8 @@ enum { CHANNEL_READ_MAX = 256 * 1024 };
 
 struct carried_side {
     struct carrier *carrier;
-    uv_stream_t *stream; /* NULL: closed, and its id not yet free */
-    uv_read_cb came;
+    struct flow *flow; /* NULL: closed, and its id not yet free */
+    side_came *came;
     uint32_t id;
     uint32_t may_read; /* bytes */
     uint32_t sent;     /* bytes that were not said to be written */

@@ -47,7 +47,7 @@ static int own_port(struct side *side)
     struct sockaddr_storage own;
     int length = sizeof own;
     if (side->is_unix ||
-        uv_tcp_getsockname(&side->socket.tcp, (struct sockaddr *)&own, &length) < 0)
+        uv_tcp_getsockname(&side->socket->tcp, (struct sockaddr *)&own, &length) < 0)
         return 0;
     return port_of(&own);
 }
@@ -75,7 +75,7 @@ static void shake_hands(struct proxy_link *link)
     flow_push(&link->to_server); /* in the end an alert, which says why */
     if (state == TLS_GOES_ON)
         return;
-    uv_read_stop(&link->server.socket.stream);
+    uv_read_stop(&link->server.socket->stream);
     if (state == TLS_STANDS)
         stands(link);
     else
@@ -124,7 +124,7 @@ static void on_dialled(uv_connect_t *dial, int status)
         return;
     }
     link->server.tls = tls_session_new(proxy->tls, proxy->upstream.host);
-    int error = uv_read_start(&link->server.socket.stream, on_allocate, on_hand);
+    int error = uv_read_start(&link->server.socket->stream, on_allocate, on_hand);
     if (error)
         dial_failed(link, error);
     else
@@ -141,9 +141,9 @@ void link_dial(struct proxy_link *link)
     if (!link->proxy->upstream_is_known) {
         dial_failed(link, UV_EAI_NONAME);
     } else if (!upstream->length) {
-        uv_pipe_connect(&link->dial, &link->server.socket.pipe, upstream->path, on_dialled);
+        uv_pipe_connect(&link->dial, &link->server.socket->pipe, upstream->path, on_dialled);
     } else {
-        error = uv_tcp_connect(&link->dial, &link->server.socket.tcp,
+        error = uv_tcp_connect(&link->dial, &link->server.socket->tcp,
                                (const struct sockaddr *)&upstream->storage, on_dialled);
         if (error)
             dial_failed(link, error);

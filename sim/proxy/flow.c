@@ -5,7 +5,56 @@
  * than KEPT_MAX and one read. */
 #include "proxy/internal.h"
 
+#include "base/memory.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+/* --- framers: a flow has one as long as it needs it --- */
+
+static struct framer **framers_of(const struct flow *flow)
+{
+    return &flow->link->proxy->framers[flow->is_to_server ? 0 : 1];
+}
+
+static void take_framer(struct flow *flow)
+{
+    struct framer **spare = framers_of(flow);
+    struct framer *framer = *spare;
+    if (framer) {
+        *spare = framer->next;
+    } else {
+        framer = memory_new(1, sizeof *framer);
+        resp_init(&framer->resp, flow->is_to_server ? RESP_REQUESTS : RESP_REPLIES);
+    }
+    flow->framer = &framer->resp;
+}
+
+static void give_framer_back(struct flow *flow)
+{
+    struct framer *framer = (struct framer *)flow->framer;
+    framer->next = *framers_of(flow);
+    *framers_of(flow) = framer;
+    flow->framer = NULL;
+}
+
+size_t flow_feed(struct flow *flow, const char *bytes, size_t length, enum resp_status *status)
+{
+    const size_t eaten = resp_feed(flow->framer, bytes, length, status);
+    flow->is_whole = *status == RESP_WHOLE;
+    flow->end = (struct resp_end){.type = flow->framer->type, .integer = flow->framer->integer};
+    return eaten;
+}
+
+void flows_free_framers(struct proxy *proxy)
+{
+    for (int i = 0; i < 2; i++)
+        while (proxy->framers[i]) {
+            struct framer *framer = proxy->framers[i];
+            proxy->framers[i] = framer->next;
+            free(framer);
+        }
+}
 
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
                enum resp_side resp_side)
@@ -14,11 +63,11 @@ void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, st
     flow->from = from;
     flow->to = to;
     flow->is_to_server = resp_side == RESP_REQUESTS;
-    resp_init(&flow->framer, resp_side);
 }
 
 void flow_free(struct flow *flow)
 {
+    free(flow->framer);
     block_free(&flow->held);
     block_free(&flow->backlog);
     if (!flow->is_writing) /* else on_written() does */
@@ -277,7 +326,7 @@ static void look(struct flow *flow, struct frame_scan *scan)
     const size_t there = scan->length - scan->begin;
     if (scan->at == scan->begin && go_on(flow, scan, requests_repeat(flow, frame, there)))
         return;
-    scan->at += resp_feed(&flow->framer, scan->bytes + scan->at, scan->length - scan->at, &status);
+    scan->at += flow_feed(flow, scan->bytes + scan->at, scan->length - scan->at, &status);
     if (status == RESP_BAD) {
         if (flow->frame == FRAME_DROP)
             scan->done = scan->begin =
@@ -285,12 +334,11 @@ static void look(struct flow *flow, struct frame_scan *scan)
         flow->frame = FRAME_OPEN;
         flow->is_streaming = false;
         flow->request = NULL;
-        flow_turn_raw(flow, flow->framer.why);
+        flow_turn_raw(flow, flow->framer->why);
         return;
     }
-    flow->is_whole = status == RESP_WHOLE;
     if (flow->frame != FRAME_OPEN ||
-        (!flow->is_whole && flow->framer.seen < flow->link->proxy->looked_at))
+        (!flow->is_whole && flow->framer->seen < flow->link->proxy->looked_at))
         return;
     size_t length = scan->at - scan->begin;
     if (flow->is_whole &&
@@ -308,6 +356,8 @@ static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
 {
     struct frame_scan scan = {.bytes = bytes, .length = length, .at = flow->parsed};
     flow->is_running = true;
+    if (!flow->framer)
+        take_framer(flow);
     while (!flow->link->is_over) {
         if (flow->frame == FRAME_PASS || flow->frame == FRAME_DROP)
             settle(flow, &scan);
@@ -324,6 +374,8 @@ static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
     }
     write_passed(flow, &scan);
     flow->is_running = false;
+    if (flow->framer->is_done && !flow->framer->is_bad)
+        give_framer_back(flow);
     flow->parsed = scan.at - scan.begin;
     return scan.begin;
 }
@@ -333,12 +385,12 @@ static size_t flow_scan(struct flow *flow, const char *bytes, size_t length)
 /* Its source went where nothing of ours cut it: in the middle of a frame? */
 static void tell_if_broken_off(struct flow *flow)
 {
-    if (!flow->is_raw && !flow->framer.is_done)
+    if (!flow->is_raw && flow->framer && !flow->framer->is_done)
         proxy_notice(flow->link->proxy, NOTICE_UNFINISHED, flow->link->owner,
                      "the %s went in the middle of a %s, of which %llu bytes had come",
                      flow->is_to_server ? "client" : "server",
                      flow->is_to_server ? "request" : "reply",
-                     (unsigned long long)flow->framer.seen);
+                     (unsigned long long)flow->framer->seen);
 }
 
 /* The end of the stream goes on when everything before it has. */

@@ -6,14 +6,14 @@
 
 void flow_settle(struct flow *flow)
 {
-    struct side *side = flow->to;
+    struct outlet *outlet = &flow->link->outlet;
     if (!flow->is_to_server || !flow->link->proxy->send_thread)
         return;
-    side_settle(side);
-    if (!side->outlet.has_returned)
+    side_settle(flow->to);
+    if (!outlet->has_returned)
         return;
-    const struct outlet back = side->outlet;
-    side->outlet = (struct outlet){0};
+    const struct outlet back = *outlet;
+    *outlet = (struct outlet){0};
     struct block behind = flow->backlog;
     flow->backlog = (struct block){0};
     block_append(&flow->backlog, back.left, back.left_length);
@@ -26,7 +26,7 @@ void flow_settle(struct flow *flow)
 
 void proxy_sent_back(struct outlet *outlet)
 {
-    struct side *side = (struct side *)((char *)outlet - offsetof(struct side, outlet));
-    const struct flow *of_server = side->socket.handle.data;
-    flow_push(&of_server->link->to_server);
+    struct proxy_link *link =
+        (struct proxy_link *)((char *)outlet - offsetof(struct proxy_link, outlet));
+    flow_push(&link->to_server);
 }

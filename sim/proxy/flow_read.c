@@ -1,18 +1,6 @@
 /* flow_read.c - when a flow reads, and who says that there is something: the loop, or its owner. */
 #include "proxy/internal.h"
 
-/* There is something to read. It is read here: without a buffer libuv reads nothing itself, and
- * calls on_read() with UV_ENOBUFS. */
-static void on_allocate(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
-{
-    struct flow *flow = handle->data;
-    struct proxy *proxy = flow->link->proxy;
-    (void)wanted;
-    proxy->received = side_receive(flow->from, proxy->read_buffer, READ_MAX);
-    *buffer = uv_buf_init(NULL, 0);
-}
-
-/* length: as libuv has it. */
 static void take(struct flow *flow, const char *bytes, ssize_t length)
 {
     struct proxy_link *link = flow->link;
@@ -33,15 +21,11 @@ static void take(struct flow *flow, const char *bytes, ssize_t length)
     flow_source_ended(flow, length == UV_EOF ? ENDED_BY_FIN : ENDED_BY_RST);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+static void came(struct flow *flow, const char *bytes, ssize_t length)
 {
-    struct flow *flow = stream->data;
     const bool is_to_server = flow->is_to_server;
     struct proxy *proxy = flow->link->proxy;
-    if (length == UV_ENOBUFS)
-        take(flow, flow->link->proxy->read_buffer, flow->link->proxy->received);
-    else
-        take(flow, buffer->base, length);
+    take(flow, bytes, length);
     if (!is_to_server)
         proxy_settled(proxy);
 }
@@ -57,8 +41,8 @@ void flow_read_now(struct flow *flow)
 void flow_start(struct flow *flow)
 {
     struct proxy_link *link = flow->link;
-    size_t kept =
-        block_length(&flow->held) + block_length(&flow->backlog) + block_length(&flow->writing);
+    size_t kept = block_length(&flow->held) + block_length(&flow->backlog) +
+                  (flow->is_writing ? block_length(&flow->writing) : 0);
     size_t room = KEPT_MAX + link->proxy->looked_at;
     size_t room_below = flow->is_reading ? room : room / 2;
     bool can_read = flow->from->is_open && flow->from->is_connected && !flow->ending &&
@@ -69,7 +53,7 @@ void flow_start(struct flow *flow)
     flow->is_unwatched = false;
     if (!can_read)
         side_read_stop(flow->from);
-    else if (side_read_start(flow->from, on_allocate, on_read) < 0)
+    else if (side_read_start(flow->from, came) < 0)
         link_over(link, LEAVE_RST, LEAVE_FIN);
 }
 
@@ -80,6 +64,6 @@ void flow_watch(struct flow *flow, bool is_watched)
     flow->is_unwatched = !is_watched;
     if (!is_watched)
         side_read_stop(flow->from);
-    else if (side_read_start(flow->from, on_allocate, on_read) < 0)
+    else if (side_read_start(flow->from, came) < 0)
         link_over(flow->link, LEAVE_RST, LEAVE_FIN);
 }

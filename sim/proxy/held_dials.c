@@ -27,7 +27,7 @@ enum { DIALS_MAX = 64, OPEN_MS = 1000 };
 static int descriptor_of(const struct proxy *proxy)
 {
     uv_os_fd_t descriptor = -1;
-    (void)uv_fileno(&proxy->listener->socket.handle, &descriptor);
+    (void)uv_fileno(&proxy->listener->socket->handle, &descriptor);
     return descriptor;
 }
 

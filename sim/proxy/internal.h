@@ -49,15 +49,21 @@ union socket {
     uv_pipe_t pipe;
 };
 
+struct flow;
+
+/* length: as libuv has it. */
+typedef void side_came(struct flow *flow, const char *bytes, ssize_t length);
+
 struct side {
-    union socket socket;
+    struct proxy_link *link; /* NULL: a listener */
+    union socket *socket;
+    side_came *came;
     bool is_unix;
     bool is_open;                 /* initialised and not yet closed */
     bool is_connected;            /* bytes may be written */
     bool has_ended;               /* its last byte has been read */
     struct tls_session *tls;      /* of a server's; NULL: none */
     struct carried_side *carried; /* a carrier holds the socket; NULL: we do */
-    struct outlet outlet;         /* a server's: what it has at the thread that sends */
 };
 
 enum frame {
@@ -90,51 +96,68 @@ struct pending_request {
     char key[PROXY_KEY_MAX];
 };
 
+struct framer {
+    struct resp resp; /* first */
+    struct framer *next;
+};
+
+/* What thousands of links have does not fit into a cache: what each command needs stands together,
+ * in front. */
 struct flow {
     struct proxy_link *link;
     struct side *from, *to;
-    bool is_to_server;
-    struct resp framer;
-    struct block held; /* begins with the frame in hand */
-    size_t parsed;     /* of held: seen by the framer */
-    struct block backlog, writing;
-    uv_write_t write;
-    bool is_writing, is_reading, is_running, runs_again;
-    bool is_unwatched; /* it reads, and the loop does not look: proxy_link_watch() */
-    bool is_raw;       /* relayed unread from here on */
-    bool is_mute;      /* nobody takes what is written */
-    bool is_shut;      /* TLS: close_notify stands behind the last byte */
-    enum frame frame;
-    bool is_whole;                   /* the frame in hand is complete */
-    bool is_streaming;               /* the beginning of the frame in hand has gone */
+    struct resp *framer;             /* while it looks, and of a frame that is not whole; or NULL */
     struct pending_request *request; /* that the frame in hand is, or answers; NULL: none */
-    int copies;                      /* of the frame in hand that the owner wants */
+    uint64_t settled;                /* bytes that passed */
+    enum frame frame;
     enum flow_ending ending;
+    bool is_to_server;
+    bool is_writing, is_reading, is_running, runs_again;
+    bool is_unwatched;   /* it reads, and the loop does not look: proxy_link_watch() */
+    bool is_raw;         /* relayed unread from here on */
+    bool is_mute;        /* nobody takes what is written */
+    bool is_shut;        /* TLS: close_notify stands behind the last byte */
+    bool is_whole;       /* the frame in hand is complete ... */
+    struct resp_end end; /* ... and so, if it is a reply */
+    bool is_streaming;   /* the beginning of the frame in hand has gone */
     bool is_done;
     bool has_begun;               /* its first byte has come */
     bool is_owner_full;           /* proxy_link_room() */
     bool is_end_told, is_end_let; /* the owner was told of the end; has let it go on */
-    uint64_t settled;             /* bytes that passed */
+    int copies;                   /* of the frame in hand that the owner wants */
+    struct block held;            /* begins with the frame in hand */
+    size_t parsed;                /* of held: seen by the framer */
+    struct block backlog, writing;
+    uv_write_t write;
 };
 
 enum leave { LEAVE_NOW, LEAVE_FIN, LEAVE_RST };
 
 struct proxy_link {
     struct proxy *proxy;
-    struct proxy_link *next, *previous;
     void *owner;
-    uint64_t number, requests_count;
-    char name[PROXY_NAME_MAX * 2];
-    struct side client, server;
-    struct flow to_server, to_client;
-    uv_connect_t dial;
-    uv_timer_t timer;
-    int handles; /* open ones */
-    struct pairing pairing;
     struct pending_request *first, *last; /* wait for replies, in order */
+    uint64_t requests_count;
     bool is_over, is_told, is_silent;
     bool may_repeat; /* a request has passed unseen, and its owner is told the reply */
+    struct pairing pairing;
+    struct side client, server;
+    struct flow to_server, to_client;
+    struct outlet outlet; /* what the server's side has at the thread that sends */
+    struct proxy_link *next, *previous;
+    uint64_t number;
+    char name[PROXY_NAME_MAX * 2];
+    int handles; /* open ones */
     enum leave client_leaves, server_leaves;
+    union socket sockets[2];
+    uv_connect_t dial;
+    uv_timer_t timer;
+};
+
+/* A side alone. */
+struct listening_side {
+    union socket socket; /* first: freed by its handle */
+    struct side side;
 };
 
 struct address {
@@ -168,6 +191,7 @@ struct proxy {
     bool was_full;
     uint64_t noticed[NOTICE_COUNT];
     struct pending_request *spare; /* requests to use again */
+    struct framer *framers[2];     /* so are these; of requests, of replies */
     bool is_closing;
     void (*done)(void *context);
     void *done_context;
@@ -187,7 +211,8 @@ void proxy_notice(struct proxy *proxy, enum notice kind, void *link_owner, const
     __attribute__((format(printf, 4, 5)));
 
 /* side.c */
-void side_set_up(struct proxy *proxy, struct side *side, bool is_unix, void *data);
+void side_set_up(struct proxy *proxy, struct side *side, union socket *socket, bool is_unix,
+                 void *data);
 void side_connected(struct side *side);
 void side_give(struct side *side); /* to a carrier, if there are any */
 /* What is there now, of a socket that we hold, and what is taken now. Below 0: an error of libuv's,
@@ -197,8 +222,8 @@ ssize_t side_send(struct side *side, const char *bytes, size_t length);
 /* To the thread that sends; false: it does not take them. */
 bool side_hand(struct side *side, const char *bytes, size_t length);
 void side_settle(struct side *side); /* what that thread has of it is sent, or has come back */
-/* As libuv's, wherever the socket is. */
-int side_read_start(struct side *side, uv_alloc_cb allocate, uv_read_cb came);
+/* As libuv's, wherever the socket is; came() may be told UV_EAGAIN. */
+int side_read_start(struct side *side, side_came *came);
 void side_read_stop(struct side *side);
 int side_write(struct side *side, uv_write_t *write, const uv_buf_t *buffer, uv_write_cb wrote);
 void side_shut_writing(struct side *side);          /* the peer sees FIN */
@@ -222,6 +247,8 @@ void link_flushed(struct flow *flow);   /* an ended link's backlog has been writ
 void link_dial(struct proxy_link *link);
 
 /* flow.c */
+/* Feeds the framer of a flow that has one; returns how many bytes it has eaten. */
+size_t flow_feed(struct flow *flow, const char *bytes, size_t length, enum resp_status *status);
 void flow_init(struct flow *flow, struct proxy_link *link, struct side *from, struct side *to,
                enum resp_side resp_side);
 void flow_run(struct flow *flow); /* looks again at what is held; finishes if it can */
@@ -237,6 +264,7 @@ void flow_sink_gone(struct flow *flow);
 /* Is what went written? Else it will be said: as long as it is writing. */
 bool flow_is_written(struct flow *flow);
 void flow_free(struct flow *flow);
+void flows_free_framers(struct proxy *proxy);
 
 /* flow_read.c */
 void flow_start(struct flow *flow);    /* starts to read, unless it must not */

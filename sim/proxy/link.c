@@ -32,19 +32,11 @@ void link_handle_closed(struct proxy_link *link)
     proxy_link_gone(link);
 }
 
-static void on_drained(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+static void drained(struct flow *flow, const char *bytes, ssize_t length)
 {
-    struct flow *flow = stream->data;
-    (void)buffer;
-    if (length < 0)
+    (void)bytes;
+    if (length < 0 && length != UV_EAGAIN)
         side_close(flow->from, LEAVE_NOW);
-}
-
-static void on_drain(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
-{
-    struct flow *flow = handle->data;
-    (void)wanted;
-    *buffer = uv_buf_init(flow->link->proxy->read_buffer, READ_MAX);
 }
 
 /* A close with unread bytes would send RST: so say FIN, and read until the peer has said so too. */
@@ -54,7 +46,7 @@ void link_flushed(struct flow *flow)
     if (!side->is_open || !flow->link->is_told || block_length(&flow->backlog) ||
         !flow_is_written(flow) || !flow_shut(flow))
         return;
-    if (side->has_ended || flow->is_mute || side_read_start(side, on_drain, on_drained) < 0)
+    if (side->has_ended || flow->is_mute || side_read_start(side, drained) < 0)
         side_close(side, LEAVE_NOW);
 }
 
@@ -72,7 +64,7 @@ static void say_end(struct flow *flow)
     const size_t length = tls_session_take(side->tls, notice, sizeof notice);
     uv_buf_t buffer = uv_buf_init(notice, (unsigned)length);
     if (length)
-        (void)uv_try_write(&side->socket.stream, &buffer, 1);
+        (void)uv_try_write(&side->socket->stream, &buffer, 1);
 }
 
 static void leave(struct side *side, struct flow *sink, enum leave how)
@@ -262,7 +254,7 @@ static int peer_port(struct side *side)
     struct sockaddr_storage peer;
     int length = sizeof peer;
     if (side->is_unix ||
-        uv_tcp_getpeername(&side->socket.tcp, (struct sockaddr *)&peer, &length) < 0)
+        uv_tcp_getpeername(&side->socket->tcp, (struct sockaddr *)&peer, &length) < 0)
         return 0;
     return port_of(&peer);
 }
@@ -280,9 +272,9 @@ static void insert(struct proxy *proxy, struct proxy_link *link)
 static int open_client(struct proxy *proxy, struct side *client, int socket)
 {
     if (socket < 0)
-        return uv_accept(&proxy->listener->socket.stream, &client->socket.stream);
-    const int error = client->is_unix ? uv_pipe_open(&client->socket.pipe, socket)
-                                      : uv_tcp_open(&client->socket.tcp, socket);
+        return uv_accept(&proxy->listener->socket->stream, &client->socket->stream);
+    const int error = client->is_unix ? uv_pipe_open(&client->socket->pipe, socket)
+                                      : uv_tcp_open(&client->socket->tcp, socket);
     if (error < 0)
         (void)close(socket);
     return error;
@@ -296,8 +288,9 @@ void link_new(struct proxy *proxy, int socket, enum socket_kind kind)
     pairing_init(&link->pairing);
     flow_init(&link->to_server, link, &link->client, &link->server, RESP_REQUESTS);
     flow_init(&link->to_client, link, &link->server, &link->client, RESP_REPLIES);
-    side_set_up(proxy, &link->client, is_unix, &link->to_server);
-    side_set_up(proxy, &link->server, !proxy->upstream.length, &link->to_client);
+    link->client.link = link->server.link = link;
+    side_set_up(proxy, &link->client, &link->sockets[0], is_unix, &link->to_server);
+    side_set_up(proxy, &link->server, &link->sockets[1], !proxy->upstream.length, &link->to_client);
     int error = uv_timer_init(proxy->loop, &link->timer);
     assert(!error);
     link->timer.data = &link->to_server;

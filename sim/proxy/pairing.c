@@ -369,17 +369,17 @@ static int64_t *subscriptions(struct pairing *pairing, char family)
 }
 
 /* A confirmation says how many there are now; channels and patterns are counted together. */
-static void take_confirmation(struct pairing *pairing, const struct resp *resp, char family)
+static void take_confirmation(struct pairing *pairing, const struct resp_end *end, char family)
 {
     int64_t others = family == 's' ? 0 : family == 'p' ? pairing->channels : pairing->patterns;
-    int64_t now = resp->integer - others;
+    int64_t now = end->integer - others;
     *subscriptions(pairing, family) = now > 0 ? now : 0;
 }
 
-int64_t pairing_replied(struct pairing *pairing, const struct resp *resp,
+int64_t pairing_replied(struct pairing *pairing, const struct resp_end *end,
                         const struct pairing_command *command, int64_t left)
 {
-    bool is_error = resp->type == '-' || resp->type == '!';
+    bool is_error = end->type == '-' || end->type == '!';
     switch (command->kind) {
     case KIND_MULTI:
         if (is_error && command->transaction == pairing->transactions)
@@ -403,7 +403,7 @@ int64_t pairing_replied(struct pairing *pairing, const struct resp *resp,
             int64_t had = *subscriptions(pairing, command->family);
             left = had > 0 ? had : 1;
         }
-        take_confirmation(pairing, resp, command->family);
+        take_confirmation(pairing, end, command->family);
         break;
     default:
         break;

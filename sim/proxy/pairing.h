@@ -101,9 +101,15 @@ enum pairing_match pairing_match(const struct pairing *pairing, const struct res
                                  const char *bytes, size_t length,
                                  const struct pairing_command *command);
 
+/* What of a whole reply matters for those behind it. */
+struct resp_end {
+    char type;
+    int64_t integer; /* the last one in it */
+};
+
 /* A reply of command has ended; *left is how many it waited for, this one included. Returns how
  * many are left. */
-int64_t pairing_replied(struct pairing *pairing, const struct resp *resp,
+int64_t pairing_replied(struct pairing *pairing, const struct resp_end *end,
                         const struct pairing_command *command, int64_t left);
 
 #endif

@@ -112,32 +112,33 @@ static void on_listener_closed(uv_handle_t *handle)
 {
     struct proxy *proxy = handle->data;
     proxy->listeners--;
-    free(handle); /* the first member of its side */
+    free(handle); /* its first member */
     free_if_closed(proxy);
 }
 
 static void close_listener(struct proxy *proxy)
 {
     if (proxy->listener)
-        uv_close(&proxy->listener->socket.handle, on_listener_closed);
+        uv_close(&proxy->listener->socket->handle, on_listener_closed);
     proxy->listener = NULL;
 }
 
 static int bind_listener(struct proxy *proxy, const struct address *address)
 {
-    struct side *listener = memory_new(1, sizeof *listener);
-    static_assert(offsetof(struct side, socket) == 0, "freed by its handle");
-    side_set_up(proxy, listener, !address->length, proxy);
+    struct listening_side *made = memory_new(1, sizeof *made);
+    struct side *listener = &made->side;
+    static_assert(offsetof(struct listening_side, socket) == 0, "freed by its handle");
+    side_set_up(proxy, listener, &made->socket, !address->length, proxy);
     proxy->listener = listener;
     proxy->listeners++;
     return address->length
-               ? uv_tcp_bind(&listener->socket.tcp, (const struct sockaddr *)&address->storage, 0)
-               : uv_pipe_bind(&listener->socket.pipe, address->path);
+               ? uv_tcp_bind(&listener->socket->tcp, (const struct sockaddr *)&address->storage, 0)
+               : uv_pipe_bind(&listener->socket->pipe, address->path);
 }
 
 static int listen_at(struct proxy *proxy)
 {
-    return uv_listen(&proxy->listener->socket.stream, BACKLOG_OF_LISTENER, on_connection);
+    return uv_listen(&proxy->listener->socket->stream, BACKLOG_OF_LISTENER, on_connection);
 }
 
 enum fail proxy_new(struct proxy **made, uv_loop_t *loop, const struct proxy_address *listen,
@@ -197,7 +198,7 @@ int proxy_port(const struct proxy *proxy)
     struct sockaddr_storage bound;
     int length = sizeof bound;
     if (proxy->listener->is_unix ||
-        uv_tcp_getsockname(&proxy->listener->socket.tcp, (struct sockaddr *)&bound, &length) < 0)
+        uv_tcp_getsockname(&proxy->listener->socket->tcp, (struct sockaddr *)&bound, &length) < 0)
         return 0;
     return ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
                                              : ((struct sockaddr_in *)&bound)->sin_port);
@@ -210,7 +211,7 @@ enum fail proxy_refuse(struct proxy *proxy, struct failure *failure)
     struct address where = {.length = sizeof where.storage};
     int length = sizeof where.storage;
     assert(!proxy->listener->is_unix && !proxy->is_refusing);
-    int error = uv_tcp_getsockname(&proxy->listener->socket.tcp, (struct sockaddr *)&where.storage,
+    int error = uv_tcp_getsockname(&proxy->listener->socket->tcp, (struct sockaddr *)&where.storage,
                                    &length);
     if (!error) {
         proxy->is_refusing = true;
@@ -262,6 +263,7 @@ static void free_if_closed(struct proxy *proxy)
     void (*done)(void *) = proxy->done;
     void *context = proxy->done_context;
     requests_free_spare(proxy);
+    flows_free_framers(proxy);
     free(proxy);
     if (done)
         done(context);

@@ -25,8 +25,10 @@ void reply_emit_answers(struct proxy_link *link)
 void reply_check_feed(struct proxy_link *link)
 {
     struct flow *flow = &link->to_client;
-    bool is_between = flow->framer.is_done && flow->frame == FRAME_OPEN && !flow->is_whole;
-    if (is_between && link->first && link->first->feed == FEED_AT_REPLY)
+    if (!link->first || link->first->feed != FEED_AT_REPLY)
+        return;
+    const bool is_between = !flow->framer || flow->framer->is_done;
+    if (is_between && flow->frame == FRAME_OPEN && !flow->is_whole)
         flow_turn_raw(flow, NULL);
 }
 
@@ -77,7 +79,7 @@ size_t replies_pass_unseen(struct flow *flow, const char *bytes, size_t length, 
     struct pending_request *request = flow->link->first;
     const struct proxy_hooks *hooks = &flow->link->proxy->hooks;
     if (!request || !request->is_unseen || request->replies_left < 2 ||
-        !pairing_is_reply(&flow->framer))
+        !pairing_is_reply(flow->framer))
         return 0;
     const int64_t count = count_alike(bytes, length, there, request->replies_left - 1);
     flow->link->proxy->replies += (uint64_t)count;
@@ -94,7 +96,7 @@ enum frame reply_decide(struct flow *flow, const char *bytes, size_t length)
     flow->request = NULL;
     for (;;) {
         request = link->first;
-        enum pairing_match match = pairing_match(&link->pairing, &flow->framer, bytes, length,
+        enum pairing_match match = pairing_match(&link->pairing, flow->framer, bytes, length,
                                                  request ? &request->command : NULL);
         if (match == MATCH_PUSH)
             return FRAME_PASS;
@@ -132,8 +134,8 @@ void reply_ended(struct flow *flow)
     struct pending_request *request = flow->request;
     flow->request = NULL;
     if (request) {
-        int64_t left = pairing_replied(&link->pairing, &flow->framer, &request->command,
-                                       request->replies_left);
+        int64_t left =
+            pairing_replied(&link->pairing, &flow->end, &request->command, request->replies_left);
         bool is_feed = left == 0 && request->feed == FEED_AFTER_REPLY;
         request->replies_left = left;
         if (left == 0)
@@ -198,9 +200,8 @@ static void see_more(struct flow *flow)
     size_t waiting = block_length(&flow->held) - flow->parsed;
     if (flow->is_whole || !waiting)
         return;
-    flow->parsed += resp_feed(&flow->framer, flow->held.bytes + flow->held.begin + flow->parsed,
-                              waiting, &status);
-    flow->is_whole = status == RESP_WHOLE;
+    flow->parsed +=
+        flow_feed(flow, flow->held.bytes + flow->held.begin + flow->parsed, waiting, &status);
 }
 
 static size_t forward_part(struct flow *flow, size_t bytes)
@@ -227,7 +228,7 @@ static size_t left(struct flow *flow)
     if (flow->frame != FRAME_HELD || flow->link->is_over)
         return 0;
     see_more(flow);
-    if (flow->is_whole || flow->ending || flow->framer.is_bad)
+    if (flow->is_whole || flow->ending || (flow->framer && flow->framer->is_bad))
         return flow->parsed;
     return SIZE_MAX;
 }

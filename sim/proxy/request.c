@@ -132,7 +132,7 @@ static bool is_let_unseen(struct flow *flow, const char *bytes, size_t length, v
 {
     const struct proxy_link *link = flow->link;
     const struct proxy_hooks *hooks = &link->proxy->hooks;
-    const struct resp *framer = &flow->framer;
+    const struct resp *framer = flow->framer;
     const struct resp_span *key = &framer->spans[1];
     char name[PROXY_NAME_MAX];
     pairing_read_name(framer, bytes, name);
@@ -184,7 +184,7 @@ size_t request_passes_unseen(struct flow *flow, const char *bytes, size_t length
     const struct proxy_hooks *hooks = &link->proxy->hooks;
     void *owner = NULL;
     if ((hooks->request && !hooks->passes_unseen) ||
-        !pairing_is_plain(&link->pairing, &flow->framer, bytes) ||
+        !pairing_is_plain(&link->pairing, flow->framer, bytes) ||
         (hooks->request && !is_let_unseen(flow, bytes, length, &owner)))
         return 0;
     append_unseen(link, owner, 1);
@@ -195,7 +195,7 @@ size_t requests_repeat(struct flow *flow, const char *bytes, size_t length)
 {
     struct proxy_link *link = flow->link;
     const struct proxy_hooks *hooks = &link->proxy->hooks;
-    if (!flow->is_to_server || !flow->framer.is_done || !link->may_repeat || !hooks->repeats ||
+    if (!flow->is_to_server || !flow->framer->is_done || !link->may_repeat || !hooks->repeats ||
         !pairing_is_simple(&link->pairing))
         return 0;
     const struct proxy_repeated repeated =
@@ -261,15 +261,15 @@ enum frame request_decide(struct flow *flow, const char *bytes, size_t length)
     struct pairing_request read;
     flow->request = NULL;
     flow->copies = 0;
-    if (!pairing_read(&flow->framer, bytes, length, &read)) {
+    if (!pairing_read(flow->framer, bytes, length, &read)) {
         pairing_forwarded_nothing(&link->pairing);
         return FRAME_PASS;
     }
     struct pending_request *request = flow->request = read_request(flow, &read);
-    if (flow->is_whole && flow->framer.type == '*' &&
-        flow->framer.spans_count == read.command.arguments + 1) {
-        request->shown.words = flow->framer.spans;
-        request->shown.words_count = flow->framer.spans_count;
+    if (flow->is_whole && flow->framer->type == '*' &&
+        flow->framer->spans_count == read.command.arguments + 1) {
+        request->shown.words = flow->framer->spans;
+        request->shown.words_count = flow->framer->spans_count;
     }
     enum proxy_decision decision = ask(request, bytes, length);
     request->said = SAID_NOTHING;

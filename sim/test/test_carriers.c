@@ -66,7 +66,7 @@ static void one_without_room_says_so(void **state)
 {
     const struct rlimit few = {.rlim_cur = 6, .rlim_max = 6}; /* what it has open already */
     uv_timer_t ticks;
-    uv_stream_t nobody = {0};
+    struct flow nobody = {0};
     int sockets[2];
     (void)state;
     struct carriers *carriers = two_of_them(&ticks);
@@ -84,11 +84,10 @@ static void one_without_room_says_so(void **state)
 
 /* --- what is sent, and not asked about --- */
 
-static struct carried_side *one_socket(struct carriers *carriers, int sockets[2],
-                                       uv_stream_t *stream)
+static struct carried_side *one_socket(struct carriers *carriers, int sockets[2], struct flow *flow)
 {
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets), 0);
-    struct carried_side *carried = carried_new(carriers, sockets[0], stream);
+    struct carried_side *carried = carried_new(carriers, sockets[0], flow);
     assert_non_null(carried);
     return carried;
 }
@@ -116,10 +115,10 @@ static void what_is_sent_is_sure_behind_a_write(void **state)
     ssize_t filled = 0, got = 0, more;
     uv_write_t write = {.data = &status};
     uv_timer_t ticks;
-    uv_stream_t stream = {0};
+    struct flow flow = {0};
     (void)state;
     struct carriers *carriers = two_of_them(&ticks);
-    struct carried_side *carried = one_socket(carriers, sockets, &stream);
+    struct carried_side *carried = one_socket(carriers, sockets, &flow);
     while ((more = send(sockets[0], bytes, sizeof bytes, 0)) > 0)
         filled += more;
     assert_true(carried_is_sure(carried));
@@ -148,10 +147,10 @@ static void what_cannot_be_written_is_said_by_the_next(void **state)
     int sockets[2];
     ssize_t sent;
     uv_timer_t ticks;
-    uv_stream_t stream = {0};
+    struct flow flow = {0};
     (void)state;
     struct carriers *carriers = two_of_them(&ticks);
-    struct carried_side *carried = one_socket(carriers, sockets, &stream);
+    struct carried_side *carried = one_socket(carriers, sockets, &flow);
     assert_int_equal(close(sockets[0]) + close(sockets[1]), 0);
     assert_int_equal(carried_send(carried, "A", 1), 1);
     while ((sent = carried_send(carried, "", 0)) == 0)
@@ -192,7 +191,7 @@ static void one_that_is_stopped_for_a_while_goes_on(void **state)
     struct carried_side *carried[SOCKETS];
     struct failure why;
     uv_timer_t ticks;
-    uv_stream_t nobody = {0};
+    struct flow nobody = {0};
     int sockets[2];
     (void)state;
     struct carriers *carriers = two_of_them(&ticks);
