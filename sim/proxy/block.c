@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST = 64 }; /* what is held is a command or an answer, and mostly short */
+
 size_t block_length(const struct block *block)
 {
     return block->end - block->begin;
@@ -26,7 +28,7 @@ void block_append(struct block *block, const char *bytes, size_t length)
         block->end = kept;
     }
     if (block->capacity - block->end < length) {
-        size_t capacity = block->capacity ? block->capacity : 1024;
+        size_t capacity = block->capacity ? block->capacity : FIRST;
         while (capacity - block->end < length)
             capacity *= 2;
         block->bytes = memory_resize(block->bytes, capacity, 1);
@@ -36,11 +38,18 @@ void block_append(struct block *block, const char *bytes, size_t length)
     block->end += length;
 }
 
-void block_eat(struct block *block, size_t length)
+void block_move_on(struct block *block, size_t length)
 {
     assert(length <= block_length(block));
     block->begin += length;
     if (block->begin == block->end)
+        block->begin = block->end = 0;
+}
+
+void block_eat(struct block *block, size_t length)
+{
+    block_move_on(block, length);
+    if (!block->end)
         block_free(block);
 }
 

@@ -91,17 +91,31 @@ static void heard(struct carrier *carrier, const struct carrier_row *row, const 
         wrote(carried, -(int)row->value);
 }
 
-static void hear_all(struct carrier *carrier)
+/* Returns how many bytes whole rows had. */
+static size_t hear_rows(struct carrier *carrier, const char *bytes, size_t length)
 {
     struct carrier_row row;
-    while (block_length(&carrier->in) >= sizeof row) {
-        const char *at = carrier->in.bytes + carrier->in.begin;
-        memcpy(&row, at, sizeof row);
-        const size_t length = sizeof row + (row.kind == ROW_CAME ? row.value : 0);
-        if (block_length(&carrier->in) < length)
-            return;
-        heard(carrier, &row, at + sizeof row);
-        block_eat(&carrier->in, length);
+    size_t at = 0;
+    while (length - at >= sizeof row) {
+        memcpy(&row, bytes + at, sizeof row);
+        const size_t behind = row.kind == ROW_CAME ? row.value : 0;
+        if (length - at - sizeof row < behind)
+            break;
+        heard(carrier, &row, bytes + at + sizeof row);
+        at += sizeof row + behind;
+    }
+    return at;
+}
+
+static void hear_all(struct carrier *carrier, const char *bytes, size_t length)
+{
+    struct block *in = &carrier->in;
+    if (!block_length(in)) {
+        const size_t done = hear_rows(carrier, bytes, length);
+        block_append(in, bytes + done, length - done);
+    } else {
+        block_append(in, bytes, length);
+        block_move_on(in, hear_rows(carrier, in->bytes + in->begin, block_length(in)));
     }
 }
 
@@ -154,7 +168,7 @@ static void write_rows(struct carrier *carrier)
     const ssize_t sent = send(carrier->rows, carrier->out.bytes + carrier->out.begin, length,
                               MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0)
-        block_eat(&carrier->out, (size_t)sent);
+        block_move_on(&carrier->out, (size_t)sent);
     /* One that has ended is noticed where it is read from. */
     carrier_poll_for(carrier, UV_READABLE | (block_length(&carrier->out) ? UV_WRITABLE : 0));
 }
@@ -169,9 +183,8 @@ static void ready(uv_poll_t *poll, int status, int events)
         return;
     const ssize_t got = recv(carrier->rows, bytes, sizeof carrier->carriers->bytes, MSG_DONTWAIT);
     if (got > 0) {
-        block_append(&carrier->in, bytes, (size_t)got);
         carrier_answered(carrier);
-        hear_all(carrier);
+        hear_all(carrier, bytes, (size_t)got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         carrier_lost(carrier);
     }

@@ -36,7 +36,7 @@ struct carrier_process {
     struct carried_socket *first, **last; /* due */
     struct block in, out;
     bool waits_for_room; /* the channel took not all */
-    char bytes[CHANNEL_READ_MAX];
+    char heard[CHANNEL_READ_MAX], bytes[CARRIED_READ_MAX];
 };
 
 static void say(struct carrier_process *it, enum carrier_row_kind kind,
@@ -251,31 +251,42 @@ static void obey(struct carrier_process *it, const struct carrier_row *row, cons
     }
 }
 
-static void obey_all(struct carrier_process *it)
+/* Returns how many bytes whole rows had. */
+static size_t obey_rows(struct carrier_process *it, const char *bytes, size_t length)
 {
     struct carrier_row row;
-    while (block_length(&it->in) >= sizeof row) {
-        const char *at = it->in.bytes + it->in.begin;
-        memcpy(&row, at, sizeof row);
-        const bool has_bytes = row.kind == ROW_WRITE || row.kind == ROW_SEND;
-        const size_t length = sizeof row + (has_bytes ? row.value : 0);
-        if (block_length(&it->in) < length)
-            return;
+    size_t at = 0;
+    while (length - at >= sizeof row) {
+        memcpy(&row, bytes + at, sizeof row);
+        const size_t behind = row.kind == ROW_WRITE || row.kind == ROW_SEND ? row.value : 0;
+        if (length - at - sizeof row < behind)
+            break;
         if (row.kind == ROW_ASK)
             answer(it);
         else
-            obey(it, &row, at + sizeof row);
-        block_eat(&it->in, length);
+            obey(it, &row, bytes + at + sizeof row);
+        at += sizeof row + behind;
+    }
+    return at;
+}
+
+static void obey_all(struct carrier_process *it, const char *bytes, size_t length)
+{
+    struct block *in = &it->in;
+    if (!block_length(in)) {
+        const size_t done = obey_rows(it, bytes, length);
+        block_append(in, bytes + done, length - done);
+    } else {
+        block_append(in, bytes, length);
+        block_move_on(in, obey_rows(it, in->bytes + in->begin, block_length(in)));
     }
 }
 
 static void hear(struct carrier_process *it)
 {
     ssize_t got;
-    while ((got = recv(it->rows, it->bytes, sizeof it->bytes, MSG_DONTWAIT)) > 0) {
-        block_append(&it->in, it->bytes, (size_t)got);
-        obey_all(it);
-    }
+    while ((got = recv(it->rows, it->heard, sizeof it->heard, MSG_DONTWAIT)) > 0)
+        obey_all(it, it->heard, (size_t)got);
     if (got == 0 || (errno != EAGAIN && errno != EINTR))
         _exit(0);
 }
@@ -288,7 +299,7 @@ static void tell(struct carrier_process *it)
     const ssize_t sent =
         send(it->rows, it->out.bytes + it->out.begin, length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0)
-        block_eat(&it->out, (size_t)sent);
+        block_move_on(&it->out, (size_t)sent);
     if (sent < 0 && errno != EAGAIN && errno != EINTR)
         _exit(0);
     const bool waits = block_length(&it->out) > 0;

@@ -38,8 +38,9 @@ struct block {
 
 size_t block_length(const struct block *block);
 void block_append(struct block *block, const char *bytes, size_t length);
-void block_eat(struct block *block,
-               size_t length); /* from the front; gives memory back when empty */
+/* From the front. */
+void block_move_on(struct block *block, size_t length);
+void block_eat(struct block *block, size_t length); /* gives memory back when empty */
 void block_free(struct block *block);
 
 union socket {
