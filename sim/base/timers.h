@@ -13,12 +13,19 @@
 
 struct timer {
     int64_t due_us;
-    uint64_t order; /* private: who was pushed first */
-    size_t place;   /* private: 1 + index in the heap; 0: not in it */
+    size_t place; /* private: 1 + index in the heap; 0: not in it */
+};
+
+/* Private. What rows are compared by stands in them, not at their timers, which may be far apart.
+ */
+struct timers_row {
+    int64_t due_us;
+    uint64_t order; /* who was pushed first */
+    struct timer *timer;
 };
 
 struct timers {
-    struct timer **heap;
+    struct timers_row *heap;
     size_t count, capacity;
     uint64_t pushed;
 };

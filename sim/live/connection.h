@@ -29,8 +29,7 @@ struct read_order;
 struct exchange {
     struct connection *connection;
     struct exchange *next; /* sent after it */
-    void *owner; /* who waits for it; NULL: nobody any more, and its reply goes on by itself */
-    struct command command;
+    void *owner;  /* who waits for it; NULL: nobody any more, and its reply goes on by itself */
     int requests; /* and replies on the connection: those of the verb, and perhaps an EXPIRE of ours
                    */
     int arrived;  /* requests at the proxy */
@@ -40,18 +39,19 @@ struct exchange {
     bool may_execute, may_be_delivered;
     bool arrived_early; /* its reply was let through to free the way for later ones; it is not heard
                         yet */
+    bool is_strange;    /* the reply is what no server answers to the command, nor an error */
     enum reply_error refused; /* not ERROR_NONE: the proxy answers in the server's place */
-    struct reply reply;       /* when all are answered: as the server gave it ... */
-    bool is_strange; /* ... and it is what no server answers to that command, nor an error */
+    struct proxy_request *last_request; /* from its arrival to the last answer */
+    struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
     int64_t
         released_us; /* when it was let go to the server: not executed before; of monotonic_us() */
-    int64_t answered_us;
-    struct proxy_request *last_request; /* from its arrival to the last answer */
     uint64_t end;    /* of its requests, in the stream to the server; 0: unknown */
     int64_t read_us; /* the server has read it all, then; 0: not yet (read_order.h) */
     struct exchange *executed_next; /* after it on that server, and not taken yet */
-    struct proxy_request *at_proxy[CALL_REQUESTS_MAX];
-    redisReply *replies[CALL_REQUESTS_MAX];
+    struct command command;
+    struct reply reply; /* when all are answered: as the server gave it */
+    int64_t answered_us;
+    redisReply *replies[CALL_REQUESTS_MAX]; /* until they are decoded; an error stays */
 };
 
 /* What a endpoint tells. All may be NULL. */
@@ -105,26 +105,26 @@ struct connection {
     struct endpoint *endpoint;
     void *owner;
     redisAsyncContext *async;
-    uv_poll_t poll;
-    int polled;        /* enum uv_poll_event */
-    bool is_unwatched; /* the loop does not look for replies: who lets them go knows */
-    struct connection *due_next[DUE_COUNT];
-    bool is_due[DUE_COUNT], is_flushing;
-    int port;
-    int greetings;         /* requests of the login that have not passed the proxy yet, ... */
-    int unheard_greetings; /* ... and whose answers were not heard */
-    struct proxy_link *link;
-    int server_port;           /* of the proxy's end of the connection to the server; 0: not yet */
-    struct read_stream stream; /* as its server reads it */
-    uint64_t sent;             /* bytes, on a direct connection */
     struct exchange *first, *last, *arriving;
     struct exchange *in_hook;
+    struct read_stream stream; /* as its server reads it */
+    struct proxy_link *link;
+    int polled;            /* enum uv_poll_event */
+    int greetings;         /* requests of the login that have not passed the proxy yet, ... */
+    int unheard_greetings; /* ... and whose answers were not heard */
+    bool is_unwatched;     /* the loop does not look for replies: who lets them go knows */
+    bool is_due[DUE_COUNT], is_flushing;
     bool is_cut;      /* by us: nobody is told */
     bool is_watching; /* keys, for a transaction: whoever uses it says so */
     bool is_left;     /* its client gave up on something on it: it ends when nothing is on it */
     bool poll_is_open, is_opened, is_told;
     bool was_refused; /* nobody listened there: ECONNREFUSED */
     bool is_greeted;  /* the server has answered on it: wire_greet() */
+    struct connection *due_next[DUE_COUNT];
+    uint64_t sent; /* bytes, on a direct connection */
+    int port;
+    int server_port; /* of the proxy's end of the connection to the server; 0: not yet */
+    uv_poll_t poll;
 };
 
 enum fail endpoint_open(struct endpoint *endpoint, uv_loop_t *loop, int number,

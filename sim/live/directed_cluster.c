@@ -44,7 +44,7 @@ static enum redirect_kind redirect_of(const struct directed *directed,
                                       const struct exchange *exchange, int *row)
 {
     const redisReply *reply = exchange->replies[0];
-    if (reply->type != REDIS_REPLY_ERROR)
+    if (!reply || reply->type != REDIS_REPLY_ERROR)
         return REDIRECT_NONE;
     return cluster_read_redirect(&directed->live->servers, reply->str, row);
 }

@@ -75,6 +75,10 @@ static void decode(struct exchange *exchange)
         has_error |= is_error(&rows[i]);
     exchange->reply = command_decode(exchange->command.verb, rows, (size_t)replies);
     exchange->is_strange = exchange->reply.kind == REPLY_ERROR && !has_error;
+    for (int i = 0; i < exchange->answered && !has_error; i++) {
+        freeReplyObject(exchange->replies[i]);
+        exchange->replies[i] = NULL;
+    }
 }
 
 enum fail exchange_check_answer(const struct exchange *exchange, int server,

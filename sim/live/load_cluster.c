@@ -94,7 +94,7 @@ bool load_cluster_redirects(struct load_request *request)
     int row = -1;
     /* A transaction is bound to its connection, and so is what it watches. */
     if (!stress->options->is_cluster || request->connection->is_watching ||
-        verb_requests(request->command.verb) > 1 || reply->type != REDIS_REPLY_ERROR)
+        verb_requests(request->command.verb) > 1 || !reply || reply->type != REDIS_REPLY_ERROR)
         return false;
     request->redirect = cluster_read_redirect(&stress->live->servers, reply->str, &row);
     if (request->redirect == REDIRECT_NONE)

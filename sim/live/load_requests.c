@@ -16,15 +16,18 @@ enum {
 
 static struct event load_request_event(struct load_request *request, enum event_kind kind)
 {
-    struct event event =
-        stress_event(request->load_client->stress, kind, request->load_client, request->server);
-    event.lock = request->lock;
-    event.attempt = request->attempt;
-    event.op = request->op;
-    event.lane = request->lane;
-    event.command = request->command;
-    event.token = request->token;
-    return event;
+    const int64_t now_us = stress_now_us(request->stress);
+    return (struct event){.kind = kind,
+                          .time_us = now_us,
+                          .from_us = now_us,
+                          .client = request->client,
+                          .server = request->server,
+                          .lock = request->lock,
+                          .attempt = request->attempt,
+                          .op = request->op,
+                          .lane = request->lane,
+                          .command = request->command,
+                          .token = request->token};
 }
 
 void load_request_fault(struct load_request *request, enum fault fault, int64_t amount_us)
@@ -32,7 +35,7 @@ void load_request_fault(struct load_request *request, enum fault fault, int64_t 
     struct event event = load_request_event(request, EVENT_FAULT);
     event.amount_us = amount_us;
     event.fault = fault;
-    stress_write(request->load_client->stress, &event);
+    stress_write(request->stress, &event);
 }
 
 /* --- life and death --- */
@@ -465,7 +468,9 @@ void load_request_send(struct load_client *load_client, const struct request *wa
     if (stress->failure.code)
         return;
     struct load_request *request = memory_new(1, sizeof *request);
-    *request = (struct load_request){.load_client = load_client,
+    *request = (struct load_request){.stress = stress,
+                                     .load_client = load_client,
+                                     .client = load_client->number,
                                      .server = wanted->server,
                                      .node = load_cluster_node(load_client, wanted->server),
                                      .lane = wanted->lane,

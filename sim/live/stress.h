@@ -41,6 +41,8 @@ enum load_request_place {
 };
 
 struct load_request {
+    struct stress *stress; /* this and the next: its client need not be looked at */
+    int client;
     struct load_client *load_client;
     struct load_request *next;  /* of the load client */
     struct load_request *after; /* in the queue */
@@ -216,7 +218,7 @@ enum fail load_life_end(struct stress *stress, struct stress_outcome *outcome,
 extern const struct connection_events stress_connection_events;
 static inline struct stress *stress_of(const struct load_request *request)
 {
-    return request->load_client->stress;
+    return request->stress;
 }
 /* Sends what the load client wants sent. */
 void load_request_send(struct load_client *load_client, const struct request *request);

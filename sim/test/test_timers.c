@@ -65,13 +65,13 @@ static void pushing_again_moves(void **state)
 }
 
 /* The plain rule, by looking at all of them. */
-static struct timer *earliest(struct timer *all, int count)
+static struct timer *earliest(struct timer *all, const int *pushed, int count)
 {
     struct timer *first = NULL;
     for (int i = 0; i < count; i++)
         if (timer_is_set(&all[i]) &&
             (!first || all[i].due_us < first->due_us ||
-             (all[i].due_us == first->due_us && all[i].order < first->order)))
+             (all[i].due_us == first->due_us && pushed[i] < pushed[first - all])))
             first = &all[i];
     return first;
 }
@@ -82,6 +82,7 @@ static void agrees_with_the_plain_rule(void **state)
     enum { TIMERS = 200, MOVES = 20000 };
     struct timers timers;
     static struct timer all[TIMERS];
+    int pushed[TIMERS] = {0}; /* in the how-manieth move */
     struct random random = {.seed = 1};
     timers_init(&timers);
     for (int i = 0; i < MOVES; i++) {
@@ -93,17 +94,18 @@ static void agrees_with_the_plain_rule(void **state)
             break;
         case 1: {
             int64_t now_us = (int64_t)random_below(&random, 1000);
-            struct timer *expected = earliest(all, TIMERS);
+            struct timer *expected = earliest(all, pushed, TIMERS);
             if (expected && expected->due_us > now_us)
                 expected = NULL;
             assert_ptr_equal(timers_pop(&timers, now_us), expected);
             break;
         }
         default:
+            pushed[one - all] = i;
             timers_push(&timers, one, (int64_t)random_below(&random, 1000));
             break;
         }
-        struct timer *next = earliest(all, TIMERS);
+        struct timer *next = earliest(all, pushed, TIMERS);
         assert_true(timers_next_us(&timers) == (next ? next->due_us : INT64_MAX));
     }
     timers_close(&timers);
