@@ -93,6 +93,14 @@ def test_bad_usage(words, status, says):
     assert ran.err.startswith("picklock: ")
 
 
+def test_help_says_what_counts_as_a_failure():
+    """Of a worker something else where a command judges others, too."""
+    own = "(default {}; for a worker or a scheme from a file: scheme)"
+    says = {"run": own.format("bug"), "stress": own.format("bug"), "explore": own.format("never"), "test": "(default scheme)", "watch": "(default bug)"}
+    for command, words in says.items():
+        assert f"never {words} --" in " ".join(run(command, "--help").out.split()), command
+
+
 def test_the_help_of_stress_says_what_goes_with_a_worker():
     """Each rate, and whatever else it names there."""
     text = run("stress", "--help").out

@@ -50,12 +50,14 @@ enum fail options_parse(int argc, char **argv, const struct option_row *rows, in
                         int *operands, struct failure *failure);
 
 /* clang-format off */
-/* Of every command that judges (run/fail_on.h). */
-#define FAIL_ON_HELP(default_is) \
+/* Of every command that judges (run/fail_on.h); the first: whatever it judges. */
+#define FAIL_ON_HELP_ALWAYS(default_is) \
     "  --fail-on WHOSE        where nothing is expected, exit with 1 for a violation that is\n"    \
     "                         the fault of: scheme, deployment, bug (one of these two), any\n"     \
-    "                         (also nobody's), never (default " default_is ";\n"                   \
-    "                         for a worker or a scheme from a file: scheme)\n"
+    "                         (also nobody's), never (default " default_is ")\n"
+#define FAIL_ON_HELP(default_is) \
+    FAIL_ON_HELP_ALWAYS(default_is ";\n" \
+    "                         for a worker or a scheme from a file: scheme")
 
 /* Of every command that starts servers, or uses one that is there. */
 #define SERVER_HELP \

@@ -53,7 +53,7 @@ const char cmd_test_help[] =
     "                         with --once; default 20s\n"
     "  --lease TIME           of the lock in the check, and with --once; default 10s (no time is\n"
     "                         waited for)\n"
-    FAIL_ON_HELP("scheme")
+    FAIL_ON_HELP_ALWAYS("scheme")
     "  --once                 instead: one clean hand-over between two workers on a real\n"
     "                         redis-server, with every command, reply and clock read: for writing\n"
     "                         a worker\n"

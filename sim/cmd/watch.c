@@ -29,7 +29,7 @@ const char cmd_watch_help[] =
     "  --redis-server PATH    the program of the private one (default: redis-server on the PATH)\n"
     "  --listen ADDR          where clients connect to: host:port, port or unix:PATH (default\n"
     "                         127.0.0.1:0, any free port)\n"
-    FAIL_ON_HELP("bug")
+    FAIL_ON_HELP_ALWAYS("bug")
     OUTPUT_HELP
     "\n"
     "With a COMMAND (your tests): it is run, with the proxy's address in REDIS_URL and in\n"
