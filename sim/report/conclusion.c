@@ -11,12 +11,15 @@
 
 /* --- what was found --- */
 
-static bool is_sooner(const struct result_row *row, const struct result_property *property,
+/* A cell before a run. Faults stand in their order, the plainest first: who is shown how a stall
+ * breaks his lock asks no more whether his server's clock can jump, though that takes fewer steps.
+ */
+static bool is_better(const struct result_row *row, const struct result_property *property,
                       const struct concluded_cause *than)
 {
     if (!than->row || !row->search != !than->row->search)
         return !than->row || row->search;
-    return result_is_shorter(property, than->property);
+    return (!row->search || row == than->row) && result_is_shorter(property, than->property);
 }
 
 /* Why a cause is told: the order of the conclusion. */
@@ -33,7 +36,11 @@ static enum counted_as part_of(const struct result_row *row, const struct result
 static void note_cause(struct concluded_cause *found, const struct result_row *row,
                        const struct result_property *property, bool is_first_of_row)
 {
-    if (is_sooner(row, property, found)) {
+    if (row->search && (!found->soonest || result_is_shorter(property, found->soonest))) {
+        found->soonest = property;
+        found->soonest_row = row;
+    }
+    if (is_better(row, property, found)) {
         found->row = row;
         found->property = property;
     }
@@ -356,6 +363,11 @@ char *conclusion_run(const struct view *view)
     return words;
 }
 
+static bool is_soonest_of(const struct concluded_cause *cause)
+{
+    return !result_is_shorter(cause->soonest, cause->property);
+}
+
 char *conclusion_where(const struct concluded_cause *cause)
 {
     char *cells = cause->cells
@@ -364,10 +376,16 @@ char *conclusion_where(const struct concluded_cause *cause)
     char *runs = cause->runs
                      ? memory_format("%d scenario%s", cause->runs, units_plural(cause->runs))
                      : memory_text("");
-    char *soonest = cause->row->search
-                        ? memory_format(", soonest in %" PRId64 " steps under %s",
-                                        cause->property->steps, view_faults(cause->row->subject))
-                        : memory_format(", such as %s", cause->row->subject);
+    char *soonest;
+    if (!cause->row->search)
+        soonest = memory_format(", such as %s", cause->row->subject);
+    else if (is_soonest_of(cause))
+        soonest = memory_format(", soonest in %" PRId64 " steps under %s", cause->property->steps,
+                                view_faults(cause->row->subject));
+    else
+        soonest = memory_format(", in %" PRId64 " steps under %s, soonest in %" PRId64 " under %s",
+                                cause->property->steps, view_faults(cause->row->subject),
+                                cause->soonest->steps, view_faults(cause->soonest_row->subject));
     char *words = memory_format("in %s%s%s%s", cells, cause->cells && cause->runs ? " and " : "",
                                 runs, soonest);
     free(cells);
@@ -378,7 +396,8 @@ char *conclusion_where(const struct concluded_cause *cause)
 
 char *conclusion_example(const struct concluded_cause *cause)
 {
-    const bool is_shortest = cause->row->search && cause->property->is_shortest;
+    const bool is_shortest =
+        cause->row->search && cause->property->is_shortest && is_soonest_of(cause);
     return memory_format("%s counterexample (%s)", is_shortest ? "The shortest" : "A",
                          cause_name(cause->cause));
 }

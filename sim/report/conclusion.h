@@ -7,11 +7,14 @@
 
 struct concluded_cause {
     enum cause cause;
-    bool is_failure;                        /* --fail-on counts it, and no baseline accepts it */
-    bool is_known;                          /* it counts it, and a baseline accepts it */
-    int cells, runs;                        /* that show it */
-    const struct result_row *row;           /* that shows it soonest: a cell, where one does; */
-    const struct result_property *property; /* and in which property. Borrowed */
+    bool is_failure;              /* --fail-on counts it, and no baseline accepts it */
+    bool is_known;                /* it counts it, and a baseline accepts it */
+    int cells, runs;              /* that show it */
+    const struct result_row *row; /* that is shown: a cell, where there is one, the first
+                                     in the order of faults; and the shortest property */
+    const struct result_property *property;
+    const struct result_row *soonest_row; /* of all cells. Borrowed, all four */
+    const struct result_property *soonest;
 };
 
 /* Causes in the order of their table: those that count and are not known, then those that are
@@ -50,7 +53,8 @@ char *conclusion_run(const struct view *view);
  * counterexample (late-grant)"; the caller frees. */
 char *conclusion_example(const struct concluded_cause *cause);
 
-/* "in 3 cells and 2 scenarios, soonest in 13 steps under duplicate" */
+/* "in 3 cells and 2 scenarios, soonest in 13 steps under duplicate"; or "in 3 cells, in 12 steps
+ * under stall, soonest in 10 under server-clock" */
 char *conclusion_where(const struct concluded_cause *cause);
 
 #endif

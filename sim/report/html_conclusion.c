@@ -1,5 +1,5 @@
 /* html_conclusion.c - on top of the page of a test: the verdict in words, cause by cause, with what
- * to do about it, and the shortest counterexample as a diagram. */
+ * to do about it, and a counterexample as a diagram. */
 #include "report/html.h"
 
 #include "base/memory.h"

@@ -295,6 +295,35 @@ static void good_news_of_cells_names_the_runs_that_contradict_it(void **state)
     results_free(&results);
 }
 
+static void assert_shown(const struct results *results, const char *where, const char *title)
+{
+    struct view view;
+    view_init(&view, results);
+    const struct conclusion conclusion = conclusion_of(&view);
+    assert_int_equal(conclusion.count, 1);
+    assert_words(conclusion_where(&conclusion.causes[0]), where);
+    assert_words(conclusion_example(&conclusion.causes[0]), title);
+    view_close(&view);
+}
+
+/* A server's clock that jumps is not what somebody asks for who can be stalled, too. */
+static void the_plainest_fault_is_shown_and_the_soonest_named(void **state)
+{
+    struct results results = {0};
+    (void)state;
+    struct result_row *row = add_cell(&results, "broken (unlock-bug, 12 steps)");
+    (void)snprintf(row->subject, sizeof row->subject, "stall");
+    add_violation(row, PROPERTY_LEASE_EXCLUSION, CAUSE_UNLOCK_BUG, 14);
+    add_violation(row, PROPERTY_RELEASE_OWN, CAUSE_UNLOCK_BUG, 12);
+    assert_shown(&results, "in 1 cell, soonest in 12 steps under stall",
+                 "The shortest counterexample (unlock-bug)");
+    row = add_cell(&results, "broken (unlock-bug, 10 steps)");
+    add_violation(row, PROPERTY_RELEASE_OWN, CAUSE_UNLOCK_BUG, 10);
+    assert_shown(&results, "in 2 cells, in 12 steps under stall, soonest in 10 under server-clock",
+                 "A counterexample (unlock-bug)");
+    results_free(&results);
+}
+
 static void add_open(struct results *results, const char *fault, const char *why)
 {
     struct result_row *row = add_cell(results, "unknown (not decided by asking)");
@@ -345,6 +374,7 @@ int main(void)
         cmocka_unit_test(good_news_is_told_where_it_was_shown),
         cmocka_unit_test(good_news_of_cells_names_the_runs_that_contradict_it),
         cmocka_unit_test(nobody_is_to_blame_only_where_that_is_so),
+        cmocka_unit_test(the_plainest_fault_is_shown_and_the_soonest_named),
         cmocka_unit_test(what_is_open_for_one_reason_stands_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
