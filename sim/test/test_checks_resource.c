@@ -334,6 +334,37 @@ static void what_its_own_server_forgets_is_no_lost_update(void **state)
     story_free(story);
 }
 
+/* A had read 2; its server forgot that, and B, or a copy of A's own command, reads nothing there;
+ * or B writes as well. A writes 3. */
+static void what_was_read_before_a_server_forgot_is_written_without_a_loss(void **state)
+{
+    (void)state;
+    enum { READS, READS_AGAIN, WRITES };
+    for (int how = READS; how <= WRITES; how++) {
+        struct story *story = story_new(&expiring, 3, 300);
+        acquires(story, A);
+        for (int i = 0; i < 2; i++) {
+            reads(story, A, i);
+            counts(story, A, i + 1);
+            releases(story, A, 1);
+            acquires(story, A);
+        }
+        reads(story, A, 2);
+        at(story, 310);
+        strikes(story, "flush-all", -1, 0, 0);
+        acquires(story, B);
+        reads(story, how == READS_AGAIN ? A : B, 0);
+        if (how == WRITES)
+            counts(story, B, 1);
+        counts_in(story, A, 3, how == WRITES ? 2 : 1);
+        ends(story);
+        assert_int_equal(story->counters.lost_updates, how == WRITES);
+        if (how == WRITES)
+            assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_OVERRUN);
+        story_free(story);
+    }
+}
+
 /* --- no-crash --- */
 
 static void code_that_trips_fires(void **state)
@@ -443,6 +474,7 @@ int main(void)
         cmocka_unit_test(sections_one_after_the_other_lose_nothing),
         cmocka_unit_test(what_another_server_forgets_is_not_the_counter),
         cmocka_unit_test(what_its_own_server_forgets_is_no_lost_update),
+        cmocka_unit_test(what_was_read_before_a_server_forgot_is_written_without_a_loss),
         cmocka_unit_test(code_that_trips_fires),
         cmocka_unit_test(faults_are_counted_by_what_they_struck),
         cmocka_unit_test(a_drift_is_counted_when_somebody_holds_under_it),
