@@ -41,6 +41,7 @@ struct coverage {
         char *undone;   /* it was told "released", no server was seen to do anything for that (yet),
                            and its key stayed; or NULL */
         int undone_attempt;
+        bool is_release_sent;
         bool is_release_explained; /* a fault, or an error, says why its release was not executed */
     } * clients;
     bool is_missing;
@@ -270,15 +271,25 @@ static bool keeps_released(const struct coverage *coverage, const struct event *
     return false;
 }
 
+/* Where all is told that clients sent, who sent nothing asked nobody; and where servers were
+ * struck, what was sent may have been lost. */
+static bool may_lack_release(const struct coverage *coverage, int client)
+{
+    const struct ledger *ledger = coverage->ledger;
+    if (strcmp(ledger->head->world, "sim") == 0)
+        return false;
+    return !ledger->head->has_all_commands ||
+           (coverage->clients[client].is_release_sent && !ledger->is_struck);
+}
+
 /* "Released", and no server did anything: a line may be missing, or one is to come, of a client
  * that does not wait for its answer. */
 static void released(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
     struct coverage_client *client = &coverage->clients[event->client];
-    if (ledger->head->has_all_commands || strcmp(ledger->head->world, "sim") == 0 ||
-        ledger->clients[event->client].release_ran || client->is_release_explained ||
-        client->undone || !keeps_released(coverage, event))
+    if (!may_lack_release(coverage, event->client) || ledger->clients[event->client].release_ran ||
+        client->is_release_explained || client->undone || !keeps_released(coverage, event))
         return;
     char words[WITNESS_LINE_BYTES];
     say(coverage, event, "nobody saw a server do what it says", words);
@@ -290,7 +301,9 @@ static void release_event(struct coverage *coverage, const struct event *event)
 {
     struct coverage_client *client = &coverage->clients[event->client];
     if (event->kind == EVENT_CALL)
-        client->is_release_explained = false;
+        client->is_release_sent = client->is_release_explained = false;
+    else if (event->kind == EVENT_SEND)
+        client->is_release_sent = true;
     else if (event->kind == EVENT_FAULT ||
              (event->kind == EVENT_HEAR && event->reply.kind == REPLY_ERROR))
         client->is_release_explained = true;

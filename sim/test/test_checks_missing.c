@@ -176,19 +176,22 @@ static void a_grant_that_no_server_executed_is_missing_a_part(void **state)
     }
 }
 
-/* A is told "released", and its key stays, since nobody saw a server do that. Not so where all is
- * told, where an error, or a fault, says why, and where it is done later. */
+/* A is told "released", and its key stays, since nobody saw a server do that. Not so where an
+ * error, or a fault, says why, and where it is done later; nor where all is told that was sent, and
+ * it sent nothing, or a server was struck. */
 static void a_release_that_no_server_executed_is_missing_a_part(void **state)
 {
     static const struct {
-        bool has_all_commands, is_sent, is_closed, is_erroneous, is_lost, is_late;
+        bool has_all_commands, is_sent, is_closed, is_erroneous, is_lost, is_late, is_struck;
         bool is_missing;
     } tried[] = {
         {.is_missing = true},
         {.is_sent = true, .is_missing = true},
         {.is_sent = true, .is_closed = true, .is_missing = true},
         {.has_all_commands = true},
-        {.has_all_commands = true, .is_sent = true},
+        {.has_all_commands = true, .is_sent = true, .is_missing = true},
+        {.has_all_commands = true, .is_sent = true, .is_lost = true},
+        {.has_all_commands = true, .is_sent = true, .is_struck = true},
         {.is_sent = true, .is_erroneous = true},
         {.is_sent = true, .is_lost = true},
         {.is_sent = true, .is_late = true},
@@ -205,6 +208,8 @@ static void a_release_that_no_server_executed_is_missing_a_part(void **state)
         runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
         returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
         calls(story, A, OP_RELEASE);
+        if (tried[i].is_struck)
+            strikes(story, "silent-server", -1, 0, 1);
         if (tried[i].is_sent)
             sends_script(story, A, OP_RELEASE);
         if (tried[i].is_lost)
