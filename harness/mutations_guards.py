@@ -259,6 +259,8 @@ GUARDS = [
      "return walker->cut && !(told->waits", "return false && !(told->waits"),
     ("M4", CLASSES, "pass", "test_asking_classes", "a_model_knows_how_long_ago_it_asked",
      "        last->elapsed += edge->elapsed;\n", ""),
+    ("M5", CLASSES, "are_alike", "test_asking_classes", "who_counts_for_more_changes_places_with_nobody",
+     "*are = other == row;", "*are = other == row || other;"),
 ]
 
 

@@ -232,14 +232,35 @@ static bool did_the_same(const struct asking *asking, const struct model_walk *w
     return remembered_is_same(real, &renamed);
 }
 
+/* Servers that the model takes for alike: what happens to that one happens to any of them, by
+ * chance. */
+static void change_places(struct asking *asking, struct model_walk *walk, uint32_t server,
+                          struct random *random)
+{
+    struct history_class it;
+    struct failure none = {0};
+    uint8_t alike[SERVERS_MAX], count = 0;
+    if (walk->model == NODE_ROOT || asking_class(asking, walk->model, &it, &none))
+        return;
+    for (int s = 0; s < asking->servers; s++)
+        if (it.like[s] == it.like[server])
+            alike[count++] = (uint8_t)s;
+    const uint8_t other = alike[random_below(random, count)];
+    for (int s = 0; s < asking->servers; s++)
+        walk->name[s] = walk->name[s] == server  ? other
+                        : walk->name[s] == other ? (uint8_t)server
+                                                 : walk->name[s];
+}
+
 static enum fail walk_on(struct asking *asking, struct model_walk *walk, uint32_t next,
-                         struct failure *failure)
+                         struct random *random, struct failure *failure)
 {
     struct history_edge edge = worker_asker_edge(&asking->worker, next);
     struct history_class it;
     struct remembered_step told;
     char text[600];
     uint8_t name[SERVERS_MAX];
+    change_places(asking, walk, edge.server, random);
     edge.from = walk->real;
     for (int s = asking->servers - 1; s >= 0; s--)
         if (walk->name[s] == worker_asker_edge(&asking->worker, next).server)
@@ -275,7 +296,7 @@ enum fail asking_walk(struct asking *asking, int walks, struct failure *failure)
             walk.name[s] = (uint8_t)s;
         uint32_t next;
         while (!fail && (next = asked_next_choose(&asked, walk.model, &random)))
-            fail = walk_on(asking, &walk, next, failure);
+            fail = walk_on(asking, &walk, next, &random, failure);
         asking->classes.walks += !fail;
     }
     asked_next_free(&asked);

@@ -67,11 +67,23 @@ static enum fail fill_reply(struct asking *asking, const struct client_state *cl
                       &asking->failure);
 }
 
+/* Of servers that may change places in the learned model it happens to the first one, so that it is
+ * asked once. */
+static void take_place(struct asking *asking, const struct client_state *client_state, int server,
+                       int32_t *order)
+{
+    const uint32_t node = node_of(client_state);
+    struct history_class it;
+    struct failure none = {0};
+    if (asking->classes.learns && node != NODE_ROOT && !asking_class(asking, node, &it, &none))
+        *order = server_order_first(*order, &it, server);
+}
+
 /* It happens to that server; returns what the history calls it. */
-static uint32_t meet_server(const struct asking *asking, struct client_state *client_state,
-                            int server)
+static uint32_t meet_server(struct asking *asking, struct client_state *client_state, int server)
 {
     int32_t *order = &client_state->fields[FIELD_ORDER];
+    take_place(asking, client_state, server, order);
     return (uint32_t)named_in(asking, *order = meet(asking, *order, server), server);
 }
 

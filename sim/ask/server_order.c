@@ -44,6 +44,17 @@ int server_order_name(int32_t order, int server)
     return name;
 }
 
+int32_t server_order_first(int32_t order, const struct history_class *it, int server)
+{
+    const int place = server_order_place(order, server);
+    if (place < 0 || it->like[place] == place)
+        return order;
+    const int first = it->like[place];
+    const int32_t moved =
+        ((order >> (place * ORDER_BITS)) ^ (order >> (first * ORDER_BITS))) & ORDER_MASK;
+    return order ^ (moved << (place * ORDER_BITS)) ^ (moved << (first * ORDER_BITS));
+}
+
 int32_t server_order_in_class(int32_t order, const struct history_class *it)
 {
     int server[SERVERS_MAX] = {0};

@@ -25,4 +25,7 @@ int server_order_name(int32_t order, int server);
  * the order of their numbers. */
 int32_t server_order_in_class(int32_t order, const struct history_class *it);
 
+/* The same where that server changes places with the first one that has said the same. */
+int32_t server_order_first(int32_t order, const struct history_class *it, int server);
+
 #endif

@@ -1,8 +1,9 @@
-"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|watchful|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
+"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|watchful|loyal|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
 server is asked at once, over a socket of its own, and their answers are counted as they come. uneven: the first of the servers counts twice; first, last:
 the first, the last answer does; tidy: it deletes where it was granted the lock alone; picky: where all had granted it, all must know it at its release;
 trusting: it releases over the connections that it has, broken or not; wary: where two of three servers had granted it, its release fails if a connection
-broke behind its answer; wall: its wall clock says how old the lock is; watchful: it looks at its clock at each answer. Standard library only."""
+broke behind its answer; wall: its wall clock says how old the lock is; watchful: it looks at its clock at each answer; loyal: at its
+release the server that had granted the lock first counts alone, where all had. Standard library only."""
 
 import os
 import select
@@ -51,7 +52,7 @@ class Redlock(picklock_worker.Worker):
                 heard = self.hear(server)
                 if words[0] == "SET" and heard == YES:
                     self.granted.append(server)
-                said += [heard] * (2 if self.counts_twice(server, not said, not waiting) else 1)
+                said += [heard] * self.weight(server, not said, not waiting)
         return said
 
     def trusts(self, words):
@@ -60,8 +61,10 @@ class Redlock(picklock_worker.Worker):
     def is_any_broken(self):
         return bool(select.select([server.socket for server in self.servers if server.socket], [], [], 0)[0])
 
-    def counts_twice(self, server, is_first, is_last):
-        return {"uneven": server is self.servers[0], "first": is_first, "last": is_last}.get(" ".join(sys.argv[1:]), False)
+    def weight(self, server, is_first, is_last):
+        if sys.argv[1:] == ["loyal"] and len(self.granted) == 3:
+            return 3 if server is self.granted[0] else 0
+        return 2 if {"uneven": server is self.servers[0], "first": is_first, "last": is_last}.get(" ".join(sys.argv[1:])) else 1
 
     def is_majority(self, count):
         return count > len(self.servers) // 2

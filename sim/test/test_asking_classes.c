@@ -111,6 +111,18 @@ static void a_model_is_learned_on_each_way(void **state)
     explore_outcome_free(&whole);
 }
 
+/* At its release all servers have said the same, and one of them counts alone: whose answer is lost
+ * shows that. */
+static void who_counts_for_more_changes_places_with_nobody(void **state)
+{
+    struct explore_outcome learned;
+    (void)state;
+    const struct asking_figures figures =
+        quorum_outcome("loyal", true, LEARNED_WAYS, FAULT_LOSE_REPLY, &learned);
+    assert_true(figures.joined > 0 && figures.walks > 0);
+    explore_outcome_free(&learned);
+}
+
 /* When a server restarts, in a model that so many ways have learned. */
 static struct failure failure_through_a_restart(const char *as, int ways)
 {
@@ -249,6 +261,7 @@ int main(void)
         cmocka_unit_test(servers_that_are_told_apart_keep_their_places_in_a_class),
         cmocka_unit_test(a_learned_model_comes_to_the_same),
         cmocka_unit_test(a_model_is_learned_on_each_way),
+        cmocka_unit_test(who_counts_for_more_changes_places_with_nobody),
         cmocka_unit_test(who_minds_which_idle_connection_is_told),
         cmocka_unit_test(idle_connections_break_on_ways_of_their_own),
         cmocka_unit_test(a_model_that_is_not_the_worker_is_found_out),
