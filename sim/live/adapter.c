@@ -16,6 +16,27 @@ static void poll_wants(struct connection *connection, int events)
         (void)uv_poll_stop(&connection->poll);
 }
 
+static void hear(struct connection *connection)
+{
+    if (connection->is_bare)
+        bare_hear(connection);
+    else
+        redisAsyncHandleRead(connection->async);
+}
+
+static void flush(struct connection *connection)
+{
+    if (!connection->is_bare) {
+        redisAsyncHandleWrite(connection->async);
+        return;
+    }
+    bare_flush(connection);
+    const int events = connection->out.length ? connection->polled | UV_WRITABLE
+                                              : connection->polled & ~UV_WRITABLE;
+    if (events != connection->polled)
+        poll_wants(connection, events);
+}
+
 /* Was something let go to it that it has not heard, or is its end under way? */
 static bool has_unheard(const struct connection *connection)
 {
@@ -54,7 +75,7 @@ static void poll_ready(uv_poll_t *poll, int status, int events)
     struct connection *connection = poll->data;
     /* After an error a read is what makes hiredis learn of it. */
     if (connection->async && (status < 0 || (events & UV_READABLE)))
-        redisAsyncHandleRead(connection->async);
+        hear(connection);
     watch_if_unheard(connection);
     /* What a reply leads to goes at once: the server works on it while the next ones are read here,
      * where else each of the two would wait for the other one's batch. A proxy in between is ours,
@@ -62,7 +83,7 @@ static void poll_ready(uv_poll_t *poll, int status, int events)
     if (connection->endpoint->direct_port)
         endpoint_write(connection->endpoint);
     if (connection->async && status == 0 && (events & UV_WRITABLE)) {
-        redisAsyncHandleWrite(connection->async);
+        flush(connection);
         can_be_taken(connection);
     }
 }
@@ -106,9 +127,8 @@ static struct connection *take_due(struct endpoint *endpoint, enum due due)
 
 /* A socket that is connected can nearly always be written to: that is tried once, before the loop
  * waits, for it costs less than to be told so. */
-static void add_write(void *data)
+void connection_wants_to_write(struct connection *connection)
 {
-    struct connection *connection = data;
     if ((connection->polled & UV_WRITABLE) || connection->is_due[DUE_WRITE])
         return;
     if (connection->is_flushing || !(connection->async->c.flags & REDIS_CONNECTED))
@@ -117,13 +137,18 @@ static void add_write(void *data)
         connection_is_due(connection, DUE_WRITE);
 }
 
+static void add_write(void *data)
+{
+    connection_wants_to_write(data);
+}
+
 void endpoint_write(struct endpoint *endpoint)
 {
     struct connection *connection;
     while ((connection = take_due(endpoint, DUE_WRITE))) {
         connection->is_flushing = true;
         if (connection->async)
-            redisAsyncHandleWrite(connection->async);
+            flush(connection);
         connection->is_flushing = false;
         can_be_taken(connection);
     }
@@ -145,7 +170,7 @@ void endpoint_move(struct endpoint *endpoint)
     do {
         connection = take_due(endpoint, DUE_HEAR);
         if (connection && connection->async) {
-            redisAsyncHandleRead(connection->async);
+            hear(connection);
             watch_if_unheard(connection);
         }
         endpoint_write(endpoint);

@@ -42,6 +42,8 @@ void connection_let_go(struct connection *connection)
         connection->first = next;
     }
     endpoint->connections--;
+    free(connection->out.at);
+    free(connection->part.at);
     free(connection);
 }
 
@@ -187,6 +189,7 @@ void connection_pass(struct connection *connection, const char *bytes, size_t le
     if (!connection->async ||
         redisAsyncFormattedCommand(connection->async, greeted, NULL, bytes, length) != REDIS_OK)
         return; /* it is ending, and that is told */
+    connection->is_bare = false;
     connection->sent += length;
     connection->greetings++;
     connection->unheard_greetings++;
@@ -320,6 +323,7 @@ struct exchange *connection_send(struct connection *connection, void *owner,
 {
     char bytes[COMMAND_BYTES_MAX + 1];
     struct exchange *exchange = memory_new(1, sizeof *exchange);
+    const bool is_bare = connection_is_bare(connection);
     size_t length, sent = 0;
     exchange->requests = verb_requests(command->verb);
     if (connection->endpoint->expiry_s)
@@ -341,6 +345,11 @@ struct exchange *connection_send(struct connection *connection, void *owner,
         connection->arriving = exchange;
     if (connection->endpoint->direct_port)
         exchange_goes_directly(exchange, length);
+    if (is_bare && connection->async) {
+        bytes_add(&connection->out, bytes, length);
+        connection_wants_to_write(connection);
+        return exchange;
+    }
     for (int i = 0; i < exchange->requests; i++) {
         size_t one = exchange->requests == 1 ? length : request_length(bytes + sent);
         /* Fails only on a connection that is ending: then its end tells the owner. */

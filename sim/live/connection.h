@@ -12,11 +12,13 @@
 #ifndef PICKLOCK_LIVE_CONNECTION_H
 #define PICKLOCK_LIVE_CONNECTION_H
 
+#include "base/bytes.h"
 #include "live/near_link.h"
 #include "live/read_follower.h"
 #include "live/url.h"
 #include "proxy/proxy.h"
 #include "redis/command.h"
+#include "redis/resp.h"
 
 #include <hiredis/async.h>
 
@@ -87,7 +89,8 @@ struct endpoint {
     struct connection **by_port;  /* of the client's end */
     const struct near_link *near; /* clients connect to the proxy so; NULL: over TCP */
     struct connection *coming;    /* it is being connected so; else NULL */
-    redisReader *reader;          /* of replies at the proxy; NULL: none yet */
+    redisReader *reader;          /* of one reply after the other; NULL: none yet */
+    struct resp framer;           /* where one ends; client_end.c */
     int direct_port; /* clients connect to the server there, without the proxy; 0: through it */
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */
@@ -114,12 +117,15 @@ struct connection {
     int unheard_greetings; /* ... and whose answers were not heard */
     bool is_unwatched;     /* the loop does not look for replies: who lets them go knows */
     bool is_due[DUE_COUNT], is_flushing;
-    bool is_cut;      /* by us: nobody is told */
+    bool is_bare; /* hiredis has nothing to do with what goes over it: client_end.c, and then ... */
+    bool is_cut;  /* by us: nobody is told */
     bool is_watching; /* keys, for a transaction: whoever uses it says so */
     bool is_left;     /* its client gave up on something on it: it ends when nothing is on it */
     bool poll_is_open, is_opened, is_told;
-    bool was_refused; /* nobody listened there: ECONNREFUSED */
-    bool is_greeted;  /* the server has answered on it: wire_greet() */
+    bool was_refused;  /* nobody listened there: ECONNREFUSED */
+    bool is_greeted;   /* the server has answered on it: wire_greet() */
+    struct bytes out;  /* ... what is to be written, */
+    struct bytes part; /* and of a reply that has not all come */
     struct connection *due_next[DUE_COUNT];
     uint64_t sent; /* bytes, on a direct connection */
     int port;

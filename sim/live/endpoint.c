@@ -93,7 +93,7 @@ enum fail exchange_check_answer(const struct exchange *exchange, int server,
 }
 
 /* One whole reply. The reader is used again as long as it reads. */
-static redisReply *parse(struct endpoint *endpoint, const char *bytes, size_t length)
+redisReply *endpoint_parse(struct endpoint *endpoint, const char *bytes, size_t length)
 {
     void *reply = NULL;
     if (!endpoint->reader)
@@ -251,7 +251,7 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
         return PROXY_PASS;
     }
     exchange->at_proxy[exchange->answered] = NULL;
-    exchange->replies[exchange->answered] = parse(connection->endpoint, bytes, length);
+    exchange->replies[exchange->answered] = endpoint_parse(connection->endpoint, bytes, length);
     if (!exchange->replies[exchange->answered])
         return PROXY_PASS; /* cannot be: the proxy has framed it */
     /* The last one is held for all of them: the client acts when it has them all. */

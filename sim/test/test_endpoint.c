@@ -9,6 +9,7 @@
 #include "proxy_wire.h"
 
 static int delivered;
+static int64_t answered;
 static bool holds;
 static struct exchange *held;
 
@@ -19,6 +20,7 @@ static void on_arrived(struct exchange *exchange)
 
 static void on_executed(struct exchange *exchange)
 {
+    answered = exchange->reply.value;
     if (holds)
         held = exchange;
     else
@@ -41,7 +43,9 @@ struct eager_stage {
     int server;
 };
 
-static void stage_open(struct eager_stage *stage)
+enum stage_way { THROUGH_PROXY, DIRECTLY };
+
+static void stage_open_by(struct eager_stage *stage, enum stage_way way)
 {
     struct failure why = {0};
     memset(stage, 0, sizeof *stage);
@@ -54,9 +58,15 @@ static void stage_open(struct eager_stage *stage)
     assert_int_equal(endpoint_open(&stage->endpoint, &stage->wire.loop, 0, &upstream, NULL, &why),
                      FAIL_NONE);
     stage->endpoint.events = &events;
-    stage->endpoint.is_eager = true;
+    stage->endpoint.is_eager = way == THROUGH_PROXY;
+    stage->endpoint.direct_port = way == DIRECTLY ? stage->wire.upstream_port : 0;
     assert_int_equal(connection_new(&stage->connection, &stage->endpoint, stage, &why), FAIL_NONE);
     stage->server = wire_accept(&stage->wire);
+}
+
+static void stage_open(struct eager_stage *stage)
+{
+    stage_open_by(stage, THROUGH_PROXY);
 }
 
 static void stage_close(struct eager_stage *stage)
@@ -154,12 +164,71 @@ static void an_end_that_the_server_makes_is_heard(void **state)
     }
 }
 
+/* --- client_end.c --- */
+
+static void goes_bare(struct eager_stage *stage)
+{
+    asks(stage);
+    wire_say(&stage->wire, stage->server, "$1\r\n7\r\n");
+    WIRE_UNTIL(&stage->wire, delivered == 1);
+    assert_true(connection_is_bare(stage->connection));
+}
+
+static void a_reply_in_pieces_is_heard_whole(void **state)
+{
+    static const char *const pieces[] = {"$", "2", "\r", "\n4", "2\r", "\n"};
+    (void)state;
+    struct eager_stage stage;
+    stage_open_by(&stage, DIRECTLY);
+    goes_bare(&stage);
+    asks(&stage);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        const size_t kept = stage.connection->part.length;
+        assert_int_equal(delivered, 1);
+        wire_say(&stage.wire, stage.server, pieces[i]);
+        WIRE_UNTIL(&stage.wire, delivered == 2 || stage.connection->part.length > kept);
+    }
+    assert_int_equal(delivered, 2);
+    assert_int_equal(answered, 42);
+    assert_int_equal(stage.connection->part.length, 0);
+    asks(&stage);
+    asks(&stage);
+    wire_say(&stage.wire, stage.server, "$1\r\n3\r\n$1\r\n4\r\n");
+    WIRE_UNTIL(&stage.wire, delivered == 4);
+    assert_int_equal(answered, 4);
+    stage_close(&stage);
+}
+
+/* Nor is what cannot be read: the connection ends, and what it said proves nothing. */
+static void a_reply_to_nobody_is_none(void **state)
+{
+    static const char *const replies[] = {"+OK\r\n", "!!\r\n"};
+    static const struct connection_events told = {
+        .executed = on_executed, .delivered = on_delivered, .broken = on_broken};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct eager_stage stage;
+        stage_open_by(&stage, DIRECTLY);
+        stage.endpoint.events = &told;
+        broken = 0;
+        goes_bare(&stage);
+        wire_say(&stage.wire, stage.server, replies[i]);
+        WIRE_UNTIL(&stage.wire, broken == 1);
+        assert_true(stage.endpoint.is_misread);
+        WIRE_UNTIL(&stage.wire, stage.endpoint.connections == 0);
+        stage.connection = NULL;
+        stage_close(&stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loop_need_not_look),
         cmocka_unit_test(what_is_not_there_yet_is_looked_for),
         cmocka_unit_test(an_end_that_the_server_makes_is_heard),
+        cmocka_unit_test(a_reply_in_pieces_is_heard_whole),
+        cmocka_unit_test(a_reply_to_nobody_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
