@@ -37,6 +37,16 @@ static void one_after_the_other_is_no_contention(void **state)
     returns(story, A, OP_RELEASE, RESULT_RELEASED);
     assert_contended(story, 0);
 
+    /* B loads its script while A has the lock, and asks for it when it is free. */
+    story = story_undirected(&expiring, 1, 300);
+    acquires(story, A);
+    calls(story, B, OP_ACQUIRE);
+    executes(story, B, OP_ACQUIRE, command(VERB_SCRIPT_LOAD, 0, 0), OK);
+    releases(story, A, 1);
+    executes(story, B, OP_ACQUIRE, set(story, B), OK);
+    returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+    assert_contended(story, 0);
+
     /* A called, and was not answered, before A had the lock: B came first. */
     story = story_undirected(&expiring, 1, 300);
     calls(story, A, OP_ACQUIRE);
