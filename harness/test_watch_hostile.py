@@ -267,6 +267,20 @@ def test_who_is_never_answered_holds_the_others_back_for_a_time(tmp_path, rule, 
     assert longest_wait_ms(results) >= 3000 and f" {releases} releases." in results["notes"][0], results["notes"]
 
 
+def test_behind_the_first_that_is_never_answered_the_others_are_waited_for_much_less(tmp_path):
+    """Six of them: 5 s, and 0.2 s for each of the others."""
+    result, results = behind_rules(tmp_path, MUTE % "SET after", """
+many = []
+for i in range(6):
+    many.append(Raw())
+    many[-1].sends(["SET", f"lock:{i + 2}", A, "NX", "PX", 20000])
+while '"fault"' not in open(LOG).read(): pass
+began = time.monotonic()
+assert not gives(other, A) and time.monotonic() - began < 15
+""")
+    assert result.status == 2 and not holds(results) and 5000 <= longest_wait_ms(results) < 15000, result.out + result.err
+
+
 def test_who_stands_in_line_to_the_end_is_counted(tmp_path):
     result, results = behind_rules(tmp_path, MUTE % "EVAL nth=1 after", RELEASED + """
 other.sends(["GET", "lock:1"])

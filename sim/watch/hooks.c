@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody waits longer for what cannot be answered, and for what is not. */
-enum { STUCK_US = 1000000, UNANSWERED_S = 5 };
+/* Nobody waits longer for what cannot be answered, and for what is not: behind the first such one
+ * the order is not known any more, and little is won by waiting. */
+enum { STUCK_US = 1000000, UNANSWERED_MS = 5000, UNANSWERED_AGAIN_MS = 200 };
 
 /* --- links --- */
 
@@ -60,12 +61,17 @@ static bool is_stuck(struct watched_link *link, int64_t now_us)
     return link->stuck_us && now_us - link->stuck_us > STUCK_US;
 }
 
+static int patience_ms(const struct watched_run *watching)
+{
+    return watching->has_given_up ? UNANSWERED_AGAIN_MS : UNANSWERED_MS;
+}
+
 /* Its command that the server has had for so long, and not answered. NULL: none. */
 static const char *unanswered(const struct watched_link *link, int64_t now_us)
 {
     const struct watched_request *current = link->watching->current;
     const struct evident_line *line = &link->line;
-    const int64_t before_us = now_us - UNANSWERED_S * INT64_C(1000000);
+    const int64_t before_us = now_us - patience_ms(link->watching) * INT64_C(1000);
     if (current && current->link == link && current->sent_us < before_us)
         return current->name;
     if (line->answered == line->sent)
@@ -89,12 +95,13 @@ void watched_links_look(struct watched_run *watching)
             watching_missed(watching, "a command was not answered, since its connection had ended "
                                       "at the server, or its client did not read, and others "
                                       "stood in line");
-        else if ((name = unanswered(link, now_us)))
+        else if ((name = unanswered(link, now_us))) {
             watching_missed(watching,
-                            "%s was not answered for %d s, and others stood in line: they went on, "
-                            "and in which order the server executes them is not known",
-                            name, UNANSWERED_S);
-        else
+                            "%s was not answered for %g s, and others stood in line: they went "
+                            "on, and in which order the server executes them is not known",
+                            name, patience_ms(watching) / 1000.0);
+            watching->has_given_up = true;
+        } else
             continue;
         watched_link_lose(link);
         return; /* the list may be another one now */

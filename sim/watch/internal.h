@@ -165,6 +165,7 @@ struct watched_run {
     int holders_count;
     int heads_holders; /* of these, how many the history's head knows */
     bool has_failed;   /* to write it */
+    bool has_given_up; /* a command that was not answered, while others stood in line */
     int unknown;       /* the holder that stands for whoever nobody knows; NOBODY_KNOWN: none yet */
     int64_t uses;
     bool has_pool;   /* a token was seen on two connections, or a refusal on the owner's */
