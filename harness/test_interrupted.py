@@ -394,3 +394,21 @@ def test_an_interrupted_run_beside_another_is_told(tmp_path):
     assert whole.status == 0, whole
     merged = run("report", tmp_path / "cut" / "latest", tmp_path / "whole" / "latest")
     assert merged.status == 2 and "was interrupted: " in " ".join(merged.out.split()), merged
+
+
+@pytest.mark.parametrize("words", [["run", ONE], ["stress", "--scheme", "set-nx-px-cad", "--duration", "1s"], ["server"],
+                                   ["watch", "--key", "lock:*", "--", "true"]], ids=lambda words: words[0])
+def test_a_server_that_does_not_start_is_not_waited_for_behind_a_signal(tmp_path, words):
+    """It would be for 20 s, and the next one too; watch began its command all the same."""
+    hangs = tmp_path / "hangs"
+    hangs.write_text(f"#!/bin/sh\necho > '{tmp_path}/begun'\nexec sleep 300\n")
+    hangs.chmod(0o755)
+    at = words.index("--") if "--" in words else len(words)
+    out = [] if words[0] == "server" else ["--out", tmp_path / "runs"]
+    process = start(*words[:at], "--redis-server", hangs, *out, *words[at:], stdin=subprocess.PIPE)
+    until((tmp_path / "begun").exists, "the server is begun")
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    status, out, err = end(process)
+    assert time.monotonic() - began < 15 and status not in (0, 1), (status, out, err)
+    assert "was told to end" in err, (status, out, err)

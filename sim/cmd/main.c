@@ -10,6 +10,7 @@
 #include "base/monotonic.h"
 #include "base/suggest.h"
 #include "base/version.h"
+#include "live/process.h"
 #include "report/text.h"
 
 #include <errno.h>
@@ -73,6 +74,7 @@ void cmd_catch_signals(void)
     if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup(1) */
         sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    process_heed(&cmd_stop);
 }
 
 const char *cmd_stop_name(void)

@@ -110,6 +110,9 @@ int process_free_port(void);
 /* process_ready.c: runs, answers, is the one that was started, and of a version that will do; and
  * follows its clock page, twice around a step of it: once could be an accident. */
 enum fail process_await_ready(struct process *process, struct failure *failure);
+/* Where what this points to is set (by a signal's handler), a process is waited for no longer than
+ * it usually takes. Kept until another is given; NULL: nothing is heeded. */
+void process_heed(const volatile int *stop);
 enum fail process_prove_steered(struct process *process, struct failure *failure);
 
 /* process_settings.c: keeps what its settings are now, to hold it to them; whether they are so. */

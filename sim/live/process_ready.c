@@ -16,7 +16,8 @@
 
 enum {
     READY_SECONDS = 20,
-    LOOK_MS = 50, /* a server that writes no log is looked at so often */
+    HURRIED_SECONDS = 2, /* when picklock was told to end */
+    LOOK_MS = 50,        /* a server that writes no log is looked at so often */
     GARBAGE_US = 1000000,
     PROBE_US = 200000,
     VERSION_MAJOR = 6,
@@ -113,10 +114,19 @@ static void watch_shut(const struct watch *watch)
         (void)close(watch->ended.fd);
 }
 
+static const volatile int *heeded;
+
+void process_heed(const volatile int *stop)
+{
+    heeded = stop;
+}
+
 static enum fail look_until_ready(struct process *process, struct watch *watch,
                                   struct failure *failure)
 {
-    int64_t limit_us = monotonic_us() + (int64_t)READY_SECONDS * 1000000;
+    const int64_t began_us = monotonic_us();
+    const int64_t limit_us = began_us + (int64_t)READY_SECONDS * 1000000;
+    const int64_t hurried_us = began_us + (int64_t)HURRIED_SECONDS * 1000000;
     int64_t garbage_us = INT64_MAX;
     for (;; watch_await(watch)) {
         struct failure why = {0};
@@ -131,6 +141,9 @@ static enum fail look_until_ready(struct process *process, struct watch *watch,
             garbage_us = monotonic_us() + GARBAGE_US;
         if (monotonic_us() > garbage_us)
             return failure_set(failure, FAIL_UNAVAILABLE, "%s", why.text);
+        if (heeded && *heeded && monotonic_us() > hurried_us)
+            return failure_set(failure, FAIL_UNAVAILABLE,
+                               "it was not ready before picklock was told to end: %s", why.text);
         if (monotonic_us() > limit_us)
             return failure_set(failure, FAIL_UNAVAILABLE, "it was not ready within %d s: %s",
                                READY_SECONDS, why.text);
