@@ -217,3 +217,49 @@ assert takes(one, A) and not any(takes(one, A) for _ in range(20)) and not any(t
     assert result.status == 0 and any("1 grants, 50 refusals, 1 releases" in note for note in results["notes"]), result.out + result.err
     history = (tmp_path / "runs" / "latest" / "histories" / "watch.jsonl").read_text()
     assert history.count('"refused"') == 2 * 16, history  # what it did, and how the attempt ended
+
+
+# A lock of two commands: somebody past the proxy changes it before the second one, behind it and before it is looked at, or both.
+TWO = """
+stranger = redis.Redis(port=DIRECT)
+assert other.says("PING") == b"+PONG" and one.says("SETNX", "lock:1", A) == b":1" and not takes(other, B)
+%s
+one.sends(%s)
+while '"fault"' not in open(LOG).read(): pass
+%s
+assert redis.Redis(port=BETWEEN).echo("gone") and one.hears() in (b":1", b"+OK")
+takes(other, B); gives(one, A)
+"""
+IN_MS, IN_S, XX = '["PEXPIRE", "lock:1", 20000]', '["EXPIRE", "lock:1", 20]', '["SET", "lock:1", A, "XX", "PX", 20000]'
+UNTIL = '["PEXPIREAT", "lock:1", int(time.time() * 1000) + 20000]'
+SHORTER, LONGER, TAKEN, GONE, OTHERS = 'pexpire("lock:1", 9000)', 'pexpire("lock:1", 90000)', 'persist("lock:1")', 'delete("lock:1")', 'set("lock:1", C)'
+
+
+@pytest.mark.parametrize(("before", "command", "behind"), [
+    ("ping()", IN_MS, TAKEN), ("ping()", IN_S, SHORTER), ("ping()", UNTIL, TAKEN), ("ping()", XX, TAKEN), (SHORTER, IN_MS, TAKEN), (LONGER, UNTIL, LONGER),
+    ("ping()", IN_MS, GONE), ("ping()", UNTIL, GONE), ("ping()", IN_MS, OTHERS), ('pexpire("lock:1", 20000)', IN_MS, "ping()"),
+])
+def test_who_gave_its_lock_a_time_to_live_has_done_so(tmp_path, before, command, behind):
+    """Whatever somebody else made of it, before it could be looked at."""
+    rules = f"wait: command={command.split(chr(34))[1]}{' nth=2' if command == XX else ''} after -> hold until=gone\ngo: command=ECHO -> release gone"
+    assert unknown(*behind_rules(tmp_path, rules, TWO % ("stranger." + before, command, "stranger." + behind)), "somebody past the proxy")
+
+
+def test_who_gave_its_lock_none_is_blamed_whatever_somebody_else_made_of_it(tmp_path):
+    for does in "assert one.says('PTTL', 'lock:1') == b':-1'", "assert redis.Redis(port=DIRECT).pexpire('lock:1', 90000)":
+        result, results = behind_rules(tmp_path, "never: command=NONE -> drop-request", f"""
+assert one.says("SETNX", "lock:1", A) == b":1" and not takes(other, B)
+{does}
+assert gives(one, A)
+""")
+        assert result.status == 1 and list(violated(results)) == ["always-expires"], result.out + result.err
+
+
+def test_a_script_behind_it_that_names_no_key_is_no_blame_of_a_lock_of_two_commands(tmp_path):
+    """Sent at once, so that both are executed before anybody looks."""
+    result, results = json_of(tmp_path, RAW + """
+assert one.says("SETNX", "lock:1", A) == b":1" and not takes(other, B)
+one.sends(["PEXPIRE", "lock:1", 20000], ["EVAL", "return redis.call('persist', 'lo' .. 'ck:1')", 0])
+assert one.hears() == one.hears() == b":1" and gives(one, A)
+""")
+    assert unknown(result, results, "a script that does not name it")

@@ -11,10 +11,11 @@
 #include <string.h>
 
 enum { WINDOW_US = 3000 };
-#define NO   ((struct reply){.kind = REPLY_INTEGER})
-#define YES  ((struct reply){.kind = REPLY_INTEGER, .value = 1})
-#define NIL  ((struct reply){.kind = REPLY_NIL})
-#define DONE ((struct reply){.kind = REPLY_OK})
+#define NO    ((struct reply){.kind = REPLY_INTEGER})
+#define YES   ((struct reply){.kind = REPLY_INTEGER, .value = 1})
+#define NIL   ((struct reply){.kind = REPLY_NIL})
+#define VALUE ((struct reply){.kind = REPLY_VALUE})
+#define DONE  ((struct reply){.kind = REPLY_OK})
 #define CAD                                                                                        \
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "             \
     "else return 0 end"
@@ -26,24 +27,31 @@ enum { WINDOW_US = 3000 };
     "if redis.call(\"GET\", KEYS[1]) == ARGV[1] then\n return redis.call(\"PEXPIRE\", "            \
     "KEYS[1], ARGV[2]) else return 0 end"
 
-static unsigned can(const char *const *args, const struct reply *reply)
+/* Until the next one. */
+static struct command_said said(const char *const *args, const struct reply *reply)
 {
     static const char *at[8];
     static size_t lengths[8];
     static struct scripts scripts;
-    struct request_words words = {.at = at, .lengths = lengths};
+    static struct request_words words;
+    words = (struct request_words){.at = at, .lengths = lengths};
     for (; args[words.count]; words.count++) {
         at[words.count] = args[words.count];
         lengths[words.count] = strlen(args[words.count]);
     }
     const struct known_script *script = scripts_of_command(&scripts, args[0], &words);
-    const struct command_said said = {.name = args[0],
-                                      .words = &words,
-                                      .reply = reply,
-                                      .script = script ? script->kind : SCRIPT_OTHER,
-                                      .text = script,
-                                      .window_us = WINDOW_US};
-    return command_can(&said);
+    return (struct command_said){.name = args[0],
+                                 .words = &words,
+                                 .reply = reply,
+                                 .script = script ? script->kind : SCRIPT_OTHER,
+                                 .text = script,
+                                 .window_us = WINDOW_US};
+}
+
+static unsigned can(const char *const *args, const struct reply *reply)
+{
+    const struct command_said its = said(args, reply);
+    return command_can(&its);
 }
 
 static void a_command_can_do_what_its_name_and_answer_say(void **state)
@@ -102,6 +110,46 @@ static void a_command_can_do_what_its_name_and_answer_say(void **state)
     assert_int_equal(can(cases[0].args, NULL), CAN_EXPIRE);
 }
 
+static void what_an_answer_confirms_was_given(void **state)
+{
+    enum { CLOCK_US = 7000000 };
+    const struct {
+        const char *args[8];
+        struct reply reply;
+        int64_t gave_us;
+    } cases[] = {
+        {{"PEXPIRE", "k", "30000"}, YES, 30000000},
+        {{"EXPIRE", "k", "30", "NX"}, YES, 30000000},
+        {{"PEXPIREAT", "k", "9000"}, YES, 2000000},
+        {{"EXPIREAT", "k", "9"}, YES, 2000000},
+        {{"SET", "k", "t", "XX", "EX", "5"}, DONE, 5000000},
+        {{"GETEX", "k", "PX", "30000"}, VALUE, 30000000},
+        /* It was not done, or nobody heard that it was. */
+        {{"PEXPIRE", "k", "30000"}, NO, 0},
+        {{"GETEX", "k", "PX", "30000"}, NIL, 0},
+        {{"SET", "k", "t", "XX", "EX", "5"}, NIL, 0},
+        /* It gives none, or so little that it may be over. */
+        {{"PERSIST", "k"}, YES, 0},
+        {{"DEL", "k"}, YES, 0},
+        {{"SET", "k", "t", "XX"}, DONE, 0},
+        {{"GETEX", "k", "PERSIST"}, VALUE, 0},
+        {{"PEXPIRE", "k", "3"}, YES, 0},
+        {{"PEXPIRE", "k", "-1"}, YES, 0},
+        {{"PEXPIREAT", "k", "6000"}, YES, 0},
+        /* A server cuts it. */
+        {{"PEXPIRE", "k", "9000000000000000"}, YES, 0},
+        {{"PEXPIRE", "k", "92233720368547758070"}, YES, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct command_said its = said(cases[i].args, &cases[i].reply);
+        if (command_gave_us(&its, CLOCK_US) != cases[i].gave_us)
+            fail_msg("%s %s, %zu", cases[i].args[0], cases[i].args[1], i);
+    }
+    const struct command_said its = said(cases[0].args, NULL);
+    assert_int_equal(command_gave_us(&its, CLOCK_US), 0);
+}
+
 static void an_effect_is_of_what_can_be_done(void **state)
 {
     (void)state;
@@ -118,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_can_do_what_its_name_and_answer_say),
+        cmocka_unit_test(what_an_answer_confirms_was_given),
         cmocka_unit_test(an_effect_is_of_what_can_be_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,17 +107,23 @@ static bool is_number(const struct telling *it, int64_t number)
     return it->seen->reply && it->reply.kind == REPLY_INTEGER && it->reply.value == number;
 }
 
-/* Bits enum can_bit. reply: NULL: whatever it says. */
-static unsigned can_with(const struct telling *it, const struct reply *reply)
+/* reply: NULL: whatever it says. */
+static struct command_said said_with(const struct telling *it, const struct reply *reply)
 {
     const struct seen_execution *seen = it->seen;
-    return command_can(
-        &(struct command_said){.name = seen->name,
-                               .words = seen->words,
-                               .reply = reply,
-                               .script = script_of(it),
-                               .text = text_of(it),
-                               .window_us = seen->looked_us - seen->began_us + EXPIRY_US});
+    return (struct command_said){.name = seen->name,
+                                 .words = seen->words,
+                                 .reply = reply,
+                                 .script = script_of(it),
+                                 .text = text_of(it),
+                                 .window_us = seen->looked_us - seen->began_us + EXPIRY_US};
+}
+
+/* Bits enum can_bit. */
+static unsigned can_with(const struct telling *it, const struct reply *reply)
+{
+    const struct command_said said = said_with(it, reply);
+    return command_can(&said);
 }
 
 static unsigned can(const struct telling *it)
@@ -303,6 +309,22 @@ bool tell_is_proved(const struct telling *it, enum did did)
     if (did == DID_CREATED || did == DID_OVERWRITTEN)
         return is_its_value(it) && ends_as_said(it);
     return sets_end(it);
+}
+
+int64_t tell_gave_us(const struct telling *it)
+{
+    const struct seen_execution *seen = it->seen;
+    const struct command_said said = said_with(it, seen->reply ? &it->reply : NULL);
+    const int64_t clock_us = seen->before->clock_us + seen->sent_us - seen->began_us;
+    if (!seen->before->is_there || tell_is_grant_like(it) ||
+        (strcmp(seen->name, "SET") == 0 && !has_value(it, seen->before, 2)))
+        return 0;
+    return command_gave_us(&said, clock_us);
+}
+
+bool tell_ends_as_said(const struct telling *it)
+{
+    return it->seen->behind->is_there && sets_end(it);
 }
 
 bool tell_only_deletes(const struct telling *it)

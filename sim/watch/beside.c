@@ -36,6 +36,32 @@ static void leave_changed(struct telling *it, enum did did)
     tell_leave_key(it);
 }
 
+/* Where another value is found the answer may have been about that one: only the owner's own is
+ * told. */
+static bool is_of_owner(struct telling *it)
+{
+    const struct seen_execution *seen = it->seen;
+    const int named = holder_named(it->watching, seen->words, seen->key);
+    return (named == NOBODY_KNOWN ? holder_author(it->watching, seen->link, seen->key).holder
+                                  : named) == it->key->owner;
+}
+
+bool tell_changed_behind(struct telling *it, enum did did, struct key_look *said)
+{
+    const struct seen_execution *seen = it->seen;
+    const int64_t gave_us = it->key->is_lock ? tell_gave_us(it) : 0;
+    if (!gave_us || tell_ends_as_said(it) ||
+        ((did == DID_DELETED || did == DID_OVERWRITTEN) && !is_of_owner(it)))
+        return false;
+    watching_missed(it->watching,
+                    "'%s' was found otherwise than %s at %.1f ms had left it by its answer: a "
+                    "script that does not name it, or somebody past the proxy, had changed it",
+                    it->key->name, opaque_words(&it->opaque), (double)seen->done_us / 1000);
+    *said = *seen->before;
+    said->left_us = gave_us - (seen->looked_us - seen->sent_us);
+    return true;
+}
+
 const struct key_look *tell_changed_beside(struct telling *it, enum did did)
 {
     const bool is_refused = tell_is_refusal(it) || it->reply.kind == REPLY_ERROR,

@@ -5,19 +5,23 @@
 #include <string.h>
 #include <strings.h>
 
+/* A server may cut a longer time. */
+#define LONGEST_US (INT64_MAX / 8)
+
 static const struct command_row {
     const char *name;
     unsigned can;
-    int64_t unit_us; /* of the time-out, its second argument; 0: it has none */
+    int64_t unit_us; /* of the time, its second argument; 0: it has none */
+    bool is_until;   /* that is when the key ends; else how long it lives */
 } rows[] = {
-    {"EXPIRE", CAN_EXPIRE, 1000000},
-    {"PEXPIRE", CAN_EXPIRE, 1000},
-    {"EXPIREAT", CAN_EXPIRE | CAN_DELETE, 0},
-    {"PEXPIREAT", CAN_EXPIRE | CAN_DELETE, 0},
-    {"PERSIST", CAN_EXPIRE, 0},
-    {"DEL", CAN_DELETE, 0},
-    {"UNLINK", CAN_DELETE, 0},
-    {"GETDEL", CAN_DELETE, 0},
+    {"EXPIRE", CAN_EXPIRE, 1000000, false},
+    {"PEXPIRE", CAN_EXPIRE, 1000, false},
+    {"EXPIREAT", CAN_EXPIRE | CAN_DELETE, 1000000, true},
+    {"PEXPIREAT", CAN_EXPIRE | CAN_DELETE, 1000, true},
+    {"PERSIST", CAN_EXPIRE, 0, false},
+    {"DEL", CAN_DELETE, 0, false},
+    {"UNLINK", CAN_DELETE, 0, false},
+    {"GETDEL", CAN_DELETE, 0, false},
 };
 
 static const struct command_row *row_of(const char *name, size_t length)
@@ -113,6 +117,21 @@ unsigned command_can(const struct command_said *said)
     if (!row)
         return CAN_BITS_ALL;
     return is_no ? 0 : row->can | (row->unit_us ? if_short(said, 2, row->unit_us) : 0);
+}
+
+int64_t command_gave_us(const struct command_said *said, int64_t clock_us)
+{
+    const struct command_row *row = row_of(said->name, strlen(said->name));
+    const struct reply *reply = said->reply;
+    int64_t gave_us = INT64_MAX;
+    if (!reply)
+        return 0;
+    if (row && row->unit_us && reply->kind == REPLY_INTEGER && reply->value == 1)
+        gave_us = words_time_us(said->words, 2, row->unit_us) - (row->is_until ? clock_us : 0);
+    else if ((strcmp(said->name, "SET") == 0 && reply->kind == REPLY_OK) ||
+             (strcmp(said->name, "GETEX") == 0 && reply->kind == REPLY_VALUE))
+        gave_us = words_lease_us(said->words);
+    return gave_us > said->window_us && gave_us < LONGEST_US ? gave_us : 0;
 }
 
 bool can_have_done(unsigned can, enum did did)

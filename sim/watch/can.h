@@ -26,6 +26,9 @@ struct command_said {
     int64_t window_us; /* a key that lives no longer may have ended before it was seen */
 };
 unsigned command_can(const struct command_said *said);
+/* How long the key is to live, where the answer says that the command has set that; clock_us: the
+ * server's clock then. 0: it does not say so, or the key may have ended before it was seen. */
+int64_t command_gave_us(const struct command_said *said, int64_t clock_us);
 bool can_have_done(unsigned can, enum did did);
 
 #endif

@@ -424,7 +424,16 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     doubt_rewrite(&it);
     enum did did = tell_did(&it, EFFECT_READ);
     struct seen_execution after = *seen;
-    after.before = stood(&it, did);
+    struct key_look said;
+    const bool is_changed_behind = tell_changed_behind(&it, did, &said),
+               stays = did != DID_DELETED && did != DID_OVERWRITTEN;
+    if (is_changed_behind) {
+        it.seen = &after;
+        after.behind = &said;
+        did = DID_EXPIRY_SET;
+    } else {
+        after.before = stood(&it, did);
+    }
     if (after.before != seen->before) {
         it.seen = &after;
         did = tell_did(&it, EFFECT_READ);
@@ -439,5 +448,6 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
                         opaque_words(&it.opaque));
     tell(&it, did, is_contradicted);
+    it.key->is_lock &= stays || !is_changed_behind;
     story_flush(watching->story, seen->done_us);
 }

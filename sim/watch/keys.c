@@ -339,6 +339,7 @@ static enum fail look_once(struct keys *keys, const struct watched_key *key, str
     fail |= take_value(keys, key->name, type, look, fail ? &others : failure);
     fail |= take_time(keys, &now_us, fail ? &others : failure);
     look->is_there &= !fail;
+    look->clock_us = now_us;
     if (fail)
         return FAIL_UNAVAILABLE;
     if (strcmp(type, "none") == 0) {
@@ -387,6 +388,7 @@ bool keys_recall(const struct keys *keys, int row, int64_t now_us, struct key_lo
     if (!keys->is_ours || !key->last_us || key->known != keys->knowledge)
         return false;
     *look = key->last;
+    look->clock_us += now_us - key->last_us;
     if (look->left_us != INT64_MAX)
         look->left_us -= now_us - key->last_us;
     return look->left_us > MARGIN_US;

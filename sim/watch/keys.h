@@ -30,6 +30,7 @@ struct key_look {
                                    list with one member that (who holds it); of all else its dump */
     int64_t expires_us;         /* by the server's clock, whole milliseconds; INT64_MAX: never */
     int64_t left_us;            /* until then; INT64_MAX: never */
+    int64_t clock_us;           /* the server's, then */
     bool has_fence;             /* of a key that holds one: it is a whole number, or a hash with one
                                    in the field "fence" */
     int64_t fence;

@@ -19,6 +19,7 @@ enum did tell_did(const struct telling *it, enum effect by_operation)
                                  .ttl_before = is_same ? behind->expires_us : before->expires_us,
                                  .ttl_behind = behind->expires_us,
                                  .by_operation = by_operation,
+                                 .has_written_expiry = tell_gave_us(it) > 0,
                                  .is_error = it->reply.kind == REPLY_ERROR,
                                  .is_refusal = tell_is_refusal(it)});
 }

@@ -52,6 +52,11 @@ bool tell_is_too_short(const struct telling *it, enum did did);
 /* What such a command, so answered, never does: SET NX overwrites nothing, PEXPIRE neither, and a
  * release that says 0 deletes nothing. Somebody else did it, between the two looks. */
 bool tell_is_not_its(const struct telling *it, enum did did);
+/* How long the key is to live, where the answer says that the command has set that; 0: it does not.
+ */
+int64_t tell_gave_us(const struct telling *it);
+/* Such a command: is that how the key ends behind it? */
+bool tell_ends_as_said(const struct telling *it);
 /* Do its words and its answer prove that the command did it, whoever else was there? It says so,
  * or what stands there then are its own words. */
 bool tell_is_proved(const struct telling *it, enum did did);
@@ -71,6 +76,10 @@ bool tell_is_contradicted(const struct telling *it, enum did did);
 
 /* A lock that nobody was seen to take away: its time was over, or somebody did it unseen. */
 void tell_found_gone(struct telling *it);
+/* It was answered that it has set when the lock ends, and that is not what is found: somebody else
+ * has changed the lock behind it, and before it was looked at. Then said (written) is how it left
+ * the lock. */
+bool tell_changed_behind(struct telling *it, enum did did, struct key_look *said);
 /* Something else has changed the key while the command was on its way. */
 const struct key_look *tell_changed_beside(struct telling *it, enum did did);
 /* Would somebody be blamed for what somebody else may have done? NULL: no. Else why nobody can
