@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "checks/cause.h"
+#include "checks/replies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,14 @@
 enum { BITS_A_VERB = 2, OPAQUE_VERB = VERB_COUNT };
 _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for every verb");
 
+/* What was told as done, and no server was seen to do (yet). */
+struct undone {
+    char *words; /* NULL: nothing */
+    int attempt;
+    enum operation op;
+    uint64_t verbs; /* bit a verb: its execution may be that */
+};
+
 /* One server and a client's last attempt. */
 struct seen {
     bool is_asked;            /* a command to it, or what it did with one, was seen */
@@ -21,6 +30,7 @@ struct seen {
                                  or is not waited for: there need be nothing to execute */
     int64_t stands_until_us;  /* it stands still on its way */
     uint64_t executed;        /* with which replies; the lock key only */
+    uint64_t awaited;         /* bit a verb: sent, not executed, not heard; the lock key only */
     unsigned opaque_ops;      /* bit an operation: an opaque command of it was executed */
     bool has_made, has_taken; /* the lock key, last: it wrote it, it deleted it */
 };
@@ -38,11 +48,11 @@ struct coverage {
         char *unasked;  /* an acquire of it gained nothing, and asked nobody: the first; or NULL */
         char *guessed;  /* it was granted what no server was seen to execute, nor since; or NULL */
         int guess;      /* that attempt */
-        char *undone;   /* it was told "released", no server was seen to do anything for that (yet),
-                           and its key stayed; or NULL */
-        int undone_attempt;
+        struct undone undone;
+        bool is_befallen; /* by a fault, since its acquire was called */
         bool is_release_sent;
         bool is_release_explained; /* a fault, or an error, says why its release was not executed */
+        struct replies replies;
     } * clients;
     bool is_missing;
     char words[WITNESS_LINE_BYTES]; /* the first of them */
@@ -64,7 +74,7 @@ void coverage_free(struct coverage *coverage)
     for (int i = 0; i < coverage->ledger->head->clients; i++) {
         free(coverage->clients[i].unasked);
         free(coverage->clients[i].guessed);
-        free(coverage->clients[i].undone);
+        free(coverage->clients[i].undone.words);
     }
     free(coverage->clients);
     free(coverage);
@@ -75,19 +85,23 @@ static struct seen *seen_of(struct coverage *coverage, int client)
     return &coverage->seen[client * coverage->ledger->head->servers];
 }
 
+static int verb_of(const struct event *event)
+{
+    return event->opaque ? OPAQUE_VERB : (int)event->command.verb;
+}
+
 static uint64_t bit_of(const struct event *event)
 {
     const struct reply *reply = &event->reply;
     bool is_without_effect = reply->kind == REPLY_NIL || reply_is_integer(reply, 0);
-    int verb = event->opaque ? OPAQUE_VERB : (int)event->command.verb;
-    return (uint64_t)1 << (verb * BITS_A_VERB + is_without_effect);
+    return (uint64_t)1 << (verb_of(event) * BITS_A_VERB + is_without_effect);
 }
 
 static void say(const struct coverage *coverage, const struct event *event, const char *what,
                 char words[WITNESS_LINE_BYTES])
 {
     const char *did =
-        event->kind == EVENT_EXECUTE ? event->opaque->name : operation_name(event->op);
+        event->kind == EVENT_EXECUTE ? event_command_name(event) : operation_name(event->op);
     snprintf(words, WITNESS_LINE_BYTES, "%s's %s was %s at %s, and %s",
              client_name(coverage->ledger, event->client), did,
              event->kind == EVENT_EXECUTE ? "executed" : "answered", MS(event->time_us), what);
@@ -153,6 +167,40 @@ static bool failed_unasked(const struct ledger *ledger, const struct event *even
            result_outcome(event->result) == OUTCOME_INFO;
 }
 
+static void note_undone(struct coverage *coverage, const struct event *event, const char *what,
+                        uint64_t verbs)
+{
+    char words[WITNESS_LINE_BYTES];
+    struct undone *undone = &coverage->clients[event->client].undone;
+    if (undone->words)
+        return;
+    say(coverage, event, what, words);
+    *undone = (struct undone){memory_text(words), event->attempt, event->op, verbs};
+}
+
+static void see_undone(struct coverage *coverage, const struct event *event)
+{
+    struct undone *undone = &coverage->clients[event->client].undone;
+    if (event->kind != EVENT_EXECUTE || !event_is_on(event, KEY_LOCK) || !undone->words ||
+        event->attempt != undone->attempt || event->op != undone->op ||
+        !(undone->verbs >> verb_of(event) & 1))
+        return;
+    free(undone->words);
+    undone->words = NULL;
+}
+
+/* Of a grant: what it sent the only server behind what was executed was not, nor was it heard; and
+ * nothing befell it, or the server. */
+static void granted(struct coverage *coverage, const struct event *event)
+{
+    const struct ledger *ledger = coverage->ledger;
+    const struct seen *seen = seen_of(coverage, event->client);
+    if (ledger->head->servers == 1 && seen->executed && seen->awaited && !ledger->is_struck &&
+        !coverage->clients[event->client].is_befallen && !event->is_inferred &&
+        strcmp(ledger->head->world, "sim") != 0)
+        note_undone(coverage, event, "nobody saw the server do all that it asked", seen->awaited);
+}
+
 static void returned(struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
@@ -177,7 +225,38 @@ static void returned(struct coverage *coverage, const struct event *event)
         miss(coverage, event,
              "it had taken the lock's key away: a key that is there while nobody holds the lock (a "
              "list of tokens, a semaphore) does not say who has it");
+    if (is_granted)
+        granted(coverage, event);
 }
+
+/* --- what was sent, and what was answered --- */
+
+static void await(struct seen *seen, const struct event *event)
+{
+    const uint64_t bit = (uint64_t)1 << verb_of(event);
+    if (!event_is_on(event, KEY_LOCK))
+        return;
+    if (event->kind == EVENT_SEND)
+        seen->awaited |= bit;
+    else if (event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR)
+        seen->awaited &= ~bit;
+}
+
+static void compare_replies(struct coverage *coverage, const struct event *event)
+{
+    struct replies *replies = &coverage->clients[event->client].replies;
+    if (event->opaque)
+        return;
+    if (event->kind == EVENT_EXECUTE && !verb_can_answer(event->command.verb, &event->reply))
+        miss(coverage, event, "no server answers that so: a line was changed");
+    else if (event->kind == EVENT_EXECUTE)
+        replies_note(replies, event);
+    else if (event->kind == EVENT_HEAR && !replies_explain(replies, event))
+        miss(coverage, event,
+             "that is not what the server was seen to answer: a line was changed or is missing");
+}
+
+/* --- what was executed --- */
 
 static void note_key(struct seen *seen, enum did did)
 {
@@ -289,12 +368,9 @@ static void released(struct coverage *coverage, const struct event *event)
     const struct ledger *ledger = coverage->ledger;
     struct coverage_client *client = &coverage->clients[event->client];
     if (!may_lack_release(coverage, event->client) || ledger->clients[event->client].release_ran ||
-        client->is_release_explained || client->undone || !keeps_released(coverage, event))
+        client->is_release_explained || !keeps_released(coverage, event))
         return;
-    char words[WITNESS_LINE_BYTES];
-    say(coverage, event, "nobody saw a server do what it says", words);
-    client->undone = memory_text(words);
-    client->undone_attempt = event->attempt;
+    note_undone(coverage, event, "nobody saw a server do what it says", UINT64_MAX);
 }
 
 static void release_event(struct coverage *coverage, const struct event *event)
@@ -310,11 +386,6 @@ static void release_event(struct coverage *coverage, const struct event *event)
     else if (event->kind == EVENT_RETURN && event->result == RESULT_RELEASED &&
              event->attempt == coverage->ledger->clients[event->client].attempt)
         released(coverage, event);
-    else if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LOCK) && client->undone &&
-             event->attempt == client->undone_attempt) {
-        free(client->undone);
-        client->undone = NULL;
-    }
 }
 
 void coverage_event(struct coverage *coverage, const struct event *event)
@@ -326,8 +397,13 @@ void coverage_event(struct coverage *coverage, const struct event *event)
     if (event->client < 0)
         return;
     answered_about_own(coverage, event);
+    see_undone(coverage, event);
     if (event->op == OP_RELEASE)
         release_event(coverage, event);
+    compare_replies(coverage, event);
+    if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
+        coverage->clients[event->client].is_befallen = false;
+    coverage->clients[event->client].is_befallen |= event->kind == EVENT_FAULT;
     coverage->has_calls |= event->kind == EVENT_CALL;
     see_guessed(coverage, event);
     if (event->attempt != ledger->clients[event->client].attempt)
@@ -345,8 +421,10 @@ void coverage_event(struct coverage *coverage, const struct event *event)
         coverage->clients[event->client].has_asked = true;
         note_lost(&seen[event->server], event);
     }
-    if (event->server >= 0)
+    if (event->server >= 0) {
         coverage->servers |= 1u << event->server;
+        await(&seen[event->server], event);
+    }
     if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LOCK))
         executed(coverage, event);
     if (event->kind == EVENT_HEAR)
@@ -365,8 +443,8 @@ const char *coverage_gap(const struct coverage *coverage)
         const struct coverage_client *client = &coverage->clients[i];
         if (client->guessed)
             return client->guessed;
-        if (client->undone)
-            return client->undone;
+        if (client->undone.words)
+            return client->undone.words;
         if (client->unasked && !client->has_asked)
             return client->unasked;
     }

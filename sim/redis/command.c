@@ -90,6 +90,37 @@ bool verb_answers(enum verb verb, enum reply_kind kind)
     return (verb_row(verb)->answers & answers[kind]) != 0;
 }
 
+bool verb_can_answer(enum verb verb, const struct reply *reply)
+{
+    const bool says_whether =
+        !verb_answers(verb, REPLY_NIL) &&
+        (verb_effect(verb) != EFFECT_READ || verb_compares(verb) != COMPARES_NOTHING);
+    return verb_answers(verb, reply->kind) && (reply->kind != REPLY_INTEGER || !says_whether ||
+                                               reply->value == 0 || reply->value == 1);
+}
+
+bool reply_is_same(const struct reply *one, const struct reply *two)
+{
+    switch (one->kind == two->kind ? one->kind : REPLY_ERROR) {
+    case REPLY_NIL:
+    case REPLY_OK:
+        return true;
+    case REPLY_INTEGER:
+    case REPLY_VALUE:
+        return one->value == two->value;
+    case REPLY_TRANSACTION:
+        return one->value == two->value && one->second == two->second;
+    default:
+        return one->kind == two->kind && one->error == two->error;
+    }
+}
+
+bool command_is_same(const struct command *one, const struct command *two)
+{
+    return one->verb == two->verb && one->key == two->key && one->value == two->value &&
+           one->number == two->number && one->ttl_us == two->ttl_us;
+}
+
 bool verb_swaps(enum verb verb)
 {
     return verb_effect(verb) == EFFECT_SET && verb_answers(verb, REPLY_VALUE);

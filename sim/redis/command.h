@@ -97,6 +97,10 @@ enum compares verb_compares(enum verb verb);
 enum expiry verb_expiry(enum verb verb);
 /* Is it a reply that the command can have? An error always is. */
 bool verb_answers(enum verb verb, enum reply_kind kind);
+/* The same of the whole reply: what says whether it acted on one key says 0 or 1. */
+bool verb_can_answer(enum verb verb, const struct reply *reply);
+bool reply_is_same(const struct reply *one, const struct reply *two);
+bool command_is_same(const struct command *one, const struct command *two);
 
 /* Does it write over whatever was there, and answer with that? */
 bool verb_swaps(enum verb verb);

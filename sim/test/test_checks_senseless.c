@@ -49,10 +49,19 @@ static struct event senseless(struct random *random, struct story *story)
     return event;
 }
 
+/* No server says else. */
+static struct reply possible(enum verb verb, struct reply reply)
+{
+    reply.value %= 2;
+    while (!verb_can_answer(verb, &reply))
+        reply.kind = (reply.kind + 1) % (REPLY_ERROR + 1);
+    return reply;
+}
+
 /* A history in which nobody saw what a client asked is judged by its calls and returns alone. In
- * one that is watched everybody is seen to ask every server, and nobody to hear what none has said.
-, and a return has a call: what has none is executed instead, by whoever it was; an acquire is
- * executed at the lock that it was called for. */
+ * one that is watched everybody is seen to ask every server, no server says what none can, and
+ * nobody hears what none has said; a return has a call: what has none is executed instead, by
+ * whoever it was; an acquire is executed at the lock that it was called for. */
 static void feed_senseless(struct story *story, struct event event, bool is_watched)
 {
     static enum operation open[4]; /* called, and not returned, by client */
@@ -72,6 +81,8 @@ static void feed_senseless(struct story *story, struct event event, bool is_watc
     if (event.kind == EVENT_EXECUTE && event.op == OP_ACQUIRE && is_watched &&
         event.attempt == asked[event.client].attempt)
         event.lock = asked[event.client].lock;
+    if (event.kind == EVENT_EXECUTE && is_watched)
+        event.reply = possible(event.command.verb, event.reply);
     if (event.kind == EVENT_HEAR && is_watched)
         event.reply.kind = REPLY_ERROR;
     event.index = story->index++;
