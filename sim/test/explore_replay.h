@@ -34,7 +34,8 @@ static inline bool replay_choices(const struct replay *replay, const struct choi
                                 .locks = 1,
                                 .names = replay_names,
                                 .lease_us = replay->lease_us,
-                                .unit_us = replay->scheme->unit_us};
+                                .unit_us = replay->scheme->unit_us,
+                                .has_all_commands = true};
     snprintf(head.scheme, sizeof head.scheme, "%s", replay->scheme->name);
     struct checks *checks = checks_new_for(&head, replay->scheme);
     struct run run = {.scheme = replay->scheme,

@@ -101,7 +101,8 @@ static inline struct history_head random_walk_head(const struct random_walk *wal
                                 .locks = 1,
                                 .names = random_walk_names,
                                 .lease_us = run->lease_us,
-                                .unit_us = run->scheme->unit_us};
+                                .unit_us = run->scheme->unit_us,
+                                .has_all_commands = true};
     snprintf(head.scheme, sizeof head.scheme, "%s", run->scheme->name);
     return head;
 }

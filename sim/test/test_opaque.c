@@ -28,6 +28,12 @@ static bool has_command(const struct event *event)
     return event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR;
 }
 
+/* A script is loaded for no key. */
+static bool names_key(const struct event *typed, enum key key)
+{
+    return event_is_on(typed, key) && typed->command.verb != VERB_SCRIPT_LOAD;
+}
+
 /* All of them, as an opaque command's would be told; *effects: those that are not DID_NOTHING, and
  * the one on the command's own key. */
 static void tell_effects(const struct event *event, struct effects *effects)
@@ -35,7 +41,7 @@ static void tell_effects(const struct event *event, struct effects *effects)
     *effects = (struct effects){0};
     for (int key = 0; key < KEY_COUNT; key++) {
         struct key_effect effect = change_on(event, (enum key)key);
-        if (effect.did != DID_NOTHING || event_is_on(event, (enum key)key))
+        if (effect.did != DID_NOTHING || names_key(event, (enum key)key))
             effects->on[effects->count++] = effect;
     }
 }
@@ -51,7 +57,7 @@ static void write_opaque(const struct event_sink *sink, const struct event *type
         snprintf(opaque.name, sizeof opaque.name, "%s",
                  is_disguised ? "EVALSHA" : verb_name(typed->command.verb));
         command_print(&typed->command, opaque.text, sizeof opaque.text);
-        opaque.keys = 1u << typed->command.key;
+        opaque.keys = names_key(typed, typed->command.key) ? 1u << typed->command.key : 0;
         if (typed->command.verb == VERB_SET_MINT)
             opaque.keys |= 1u << KEY_FENCE;
         event.opaque = &opaque;
