@@ -3,9 +3,8 @@
  * A section reads the counter and writes it back plus one. A write that is not "what was there,
  * plus one" has lost an update. A write that a library sent twice is one write. When the server
  * that keeps the counter forgets its keys, what the counter says is known again when somebody has
- * read or written it, and who had read it before writes what was forgotten: as long as nobody else
- * has written since, that loses nothing. And when a section reads what nobody has written, the
- * server has forgotten them unseen, or somebody unknown has written.
+ * read or written it; and when a section reads what nobody has written, the server has forgotten
+ * them unseen, or somebody unknown has written.
  *
  * Each append is answered with how many entries the list has by then: so none may be missing, and
  * none told twice, but of appends that were not answered, or sent again. What does not fit, and a
@@ -30,8 +29,7 @@ struct writer {
 struct guarded {
     bool is_known; /* what the counter says */
     int64_t counter;
-    int server;          /* that keeps it, */
-    int64_t forgettings; /* and how often it forgot its keys */
+    int server; /* that keeps it */
     struct writer last;
     int64_t pushes; /* entries of the list */
     struct writer pushed;
@@ -55,13 +53,6 @@ struct company {
     struct pair pair;
 };
 
-/* When a client's newest section first read the counter: a copy, or one of before, may come late.
- */
-struct section_read {
-    int attempt, lock; /* attempt 0: none */
-    int64_t forgettings;
-};
-
 /* What a client's section read, where the counter was known to say something else. */
 struct odd_read {
     int attempt, lock; /* attempt 0: none */
@@ -72,7 +63,6 @@ struct no_lost_update {
     bool saw_counter, saw_request; /* to the counter, or the list */
     struct odd_read *odd;          /* one a client */
     struct access *accesses;       /* likewise */
-    struct section_read *reads;    /* likewise */
     int odd_count;
     char unshown[STRANGE_BYTES], listed[STRANGE_BYTES]; /* what proves too little; "" */
     struct guarded *locks;
@@ -82,14 +72,12 @@ struct no_lost_update {
 static void *make(const struct ledger *ledger)
 {
     size_t clients = (size_t)ledger->head->clients, locks = (size_t)ledger->head->locks;
-    struct no_lost_update *made =
-        memory_new(1, sizeof *made + clients * sizeof *made->overlaps +
-                          clients * sizeof *made->odd + locks * sizeof *made->locks +
-                          clients * sizeof *made->reads + clients * sizeof *made->accesses);
+    struct no_lost_update *made = memory_new(
+        1, sizeof *made + clients * sizeof *made->overlaps + clients * sizeof *made->odd +
+               locks * sizeof *made->locks + clients * sizeof *made->accesses);
     made->odd = (struct odd_read *)(made->overlaps + clients);
     made->locks = (struct guarded *)(made->odd + clients);
-    made->reads = (struct section_read *)(made->locks + locks);
-    made->accesses = (struct access *)(made->reads + clients);
+    made->accesses = (struct access *)(made->locks + locks);
     for (size_t i = 0; i < locks; i++)
         made->locks[i].last.client = made->locks[i].pushed.client = NOBODY;
     return made;
@@ -144,10 +132,6 @@ static void note_read(struct no_lost_update *self, const struct guarded *lock,
 {
     struct odd_read *odd = &self->odd[event->client];
     odd_clear(self, odd);
-    struct section_read *read = &self->reads[event->client];
-    if (read->attempt < event->attempt)
-        *read = (struct section_read){
-            .attempt = event->attempt, .lock = event->lock, .forgettings = lock->forgettings};
     bool is_later = lock->last.client == NOBODY || event->from_us >= lock->last.time_us;
     if (!lock->is_known || !is_later || value == lock->counter)
         return;
@@ -172,17 +156,6 @@ static const struct odd_read *find_odd(const struct no_lost_update *self, const 
     bool is_its = odd->attempt != 0 && odd->attempt == event->attempt && odd->lock == event->lock &&
                   odd->value + 1 == written;
     return is_its ? odd : NULL;
-}
-
-/* What the writer had read was forgotten since, and nobody has written yet. */
-static bool is_of_before(const struct no_lost_update *self, const struct guarded *lock,
-                         const struct event *event)
-{
-    if (event->client < 0 || lock->last.client != NOBODY)
-        return false;
-    const struct section_read *read = &self->reads[event->client];
-    return read->attempt != 0 && read->attempt == event->attempt && read->lock == event->lock &&
-           read->forgettings < lock->forgettings;
 }
 
 /* The overlap that explains it: of the writer, or of the one that it wrote over. */
@@ -237,6 +210,13 @@ static void lost(struct monitor *monitor, const struct event *event, const struc
                     writer->was_holding ? client_name(ledger, lock->last.client) : name);
 }
 
+/* A read that comes late, of an attempt that is over, is nobody's any more: whoever had read before
+ * a server forgot may still write, and loses nothing by that. As workload_observe() of explore/. */
+static bool is_of_now(const struct ledger *ledger, const struct event *event)
+{
+    return event->client < 0 || event->attempt == ledger->clients[event->client].attempt;
+}
+
 static void counted(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
@@ -254,7 +234,7 @@ static void counted(struct monitor *monitor, const struct event *event)
     int64_t read = change_knows_old(&effect) ? effect.old_value : 0;
     if (is_read && event->client >= 0) /* nobody reads it when a run has ended */
         note_read(self, lock, event, read);
-    if (is_read && !lock->is_known) {
+    if (is_read && !lock->is_known && is_of_now(ledger, event)) {
         lock->is_known = true;
         lock->counter = read;
     }
@@ -265,7 +245,7 @@ static void counted(struct monitor *monitor, const struct event *event)
         return; /* sent twice */
     monitor->counters->sections++;
     explain_reads(monitor, event->lock, writer.value);
-    if (lock->is_known && writer.value != lock->counter + 1 && !is_of_before(self, lock, event)) {
+    if (lock->is_known && writer.value != lock->counter + 1) {
         monitor->counters->lost_updates++;
         lost(monitor, event, lock, &writer);
     }
@@ -363,7 +343,6 @@ static void forgotten(struct monitor *monitor, int server)
         if (lock->server != server)
             continue;
         lock->is_known = false;
-        lock->forgettings++;
         lock->last.client = NOBODY;
         lock->was_forgotten |= lock->appends > 0;
     }

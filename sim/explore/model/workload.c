@@ -163,7 +163,7 @@ unsigned workload_observe(const struct config *config, struct client_state *clie
     if (is_counter_write(it))
         return reply_is_ok(reply) ? counter_written(config, client_state, message, before, after)
                                   : 0;
-    if (config->keeps_count)
+    if (config->keeps_count && it->attempts_ago == 0) /* is_of_now() of checks/ */
         after->keyspace.is_counter_known = true;
     return 0;
 }
