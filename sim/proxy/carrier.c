@@ -74,8 +74,9 @@ static void gone(struct carried_side *carried)
     free(carried);
 }
 
-static void heard(struct carrier *carrier, const struct carrier_row *row, const char *bytes)
+static void heard(void *context, const struct carrier_row *row, const char *bytes)
 {
+    struct carrier *carrier = context;
     if (row->kind == ROW_ANSWER)
         return;
     struct carried_side *carried = carrier->carried[row->id];
@@ -89,34 +90,6 @@ static void heard(struct carrier *carrier, const struct carrier_row *row, const 
         ended(carried, row->value ? -(int)row->value : UV_EOF);
     else
         wrote(carried, -(int)row->value);
-}
-
-/* Returns how many bytes whole rows had. */
-static size_t hear_rows(struct carrier *carrier, const char *bytes, size_t length)
-{
-    struct carrier_row row;
-    size_t at = 0;
-    while (length - at >= sizeof row) {
-        memcpy(&row, bytes + at, sizeof row);
-        const size_t behind = row.kind == ROW_CAME ? row.value : 0;
-        if (length - at - sizeof row < behind)
-            break;
-        heard(carrier, &row, bytes + at + sizeof row);
-        at += sizeof row + behind;
-    }
-    return at;
-}
-
-static void hear_all(struct carrier *carrier, const char *bytes, size_t length)
-{
-    struct block *in = &carrier->in;
-    if (!block_length(in)) {
-        const size_t done = hear_rows(carrier, bytes, length);
-        block_append(in, bytes + done, length - done);
-    } else {
-        block_append(in, bytes, length);
-        block_move_on(in, hear_rows(carrier, in->bytes + in->begin, block_length(in)));
-    }
 }
 
 static void drop_unsent(struct carrier *carrier)
@@ -184,7 +157,7 @@ static void ready(uv_poll_t *poll, int status, int events)
     const ssize_t got = recv(carrier->rows, bytes, sizeof carrier->carriers->bytes, MSG_DONTWAIT);
     if (got > 0) {
         carrier_answered(carrier);
-        hear_all(carrier, bytes, (size_t)got);
+        carrier_rows_take(&carrier->in, bytes, (size_t)got, heard, carrier);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         carrier_lost(carrier);
     }

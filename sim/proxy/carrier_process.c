@@ -224,8 +224,13 @@ static struct carried_socket *held_of(struct carrier_process *it, uint32_t id)
     return it->held[id];
 }
 
-static void obey(struct carrier_process *it, const struct carrier_row *row, const char *bytes)
+static void obey(void *context, const struct carrier_row *row, const char *bytes)
 {
+    struct carrier_process *it = context;
+    if (row->kind == ROW_ASK) {
+        answer(it);
+        return;
+    }
     struct carried_socket *held = held_of(it, row->id);
     switch ((enum carrier_row_kind)row->kind) {
     case ROW_READ:
@@ -251,42 +256,11 @@ static void obey(struct carrier_process *it, const struct carrier_row *row, cons
     }
 }
 
-/* Returns how many bytes whole rows had. */
-static size_t obey_rows(struct carrier_process *it, const char *bytes, size_t length)
-{
-    struct carrier_row row;
-    size_t at = 0;
-    while (length - at >= sizeof row) {
-        memcpy(&row, bytes + at, sizeof row);
-        const size_t behind = row.kind == ROW_WRITE || row.kind == ROW_SEND ? row.value : 0;
-        if (length - at - sizeof row < behind)
-            break;
-        if (row.kind == ROW_ASK)
-            answer(it);
-        else
-            obey(it, &row, bytes + at + sizeof row);
-        at += sizeof row + behind;
-    }
-    return at;
-}
-
-static void obey_all(struct carrier_process *it, const char *bytes, size_t length)
-{
-    struct block *in = &it->in;
-    if (!block_length(in)) {
-        const size_t done = obey_rows(it, bytes, length);
-        block_append(in, bytes + done, length - done);
-    } else {
-        block_append(in, bytes, length);
-        block_move_on(in, obey_rows(it, in->bytes + in->begin, block_length(in)));
-    }
-}
-
 static void hear(struct carrier_process *it)
 {
     ssize_t got;
     while ((got = recv(it->rows, it->heard, sizeof it->heard, MSG_DONTWAIT)) > 0)
-        obey_all(it, it->heard, (size_t)got);
+        carrier_rows_take(&it->in, it->heard, (size_t)got, obey, it);
     if (got == 0 || (errno != EAGAIN && errno != EINTR))
         _exit(0);
 }

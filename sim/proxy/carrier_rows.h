@@ -6,6 +6,7 @@
 #ifndef PICKLOCK_PROXY_CARRIER_ROWS_H
 #define PICKLOCK_PROXY_CARRIER_ROWS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum carrier_row_kind {
@@ -33,6 +34,13 @@ enum {
     CARRIED_READ_MAX = 16 * 1024, /* of one socket, read and not taken here */
     CARRIED_SENT_MAX = 4 * 1024,  /* so much is sent before it is asked whether that is written */
 };
+
+/* Takes what came over the channel: in (below) keeps of a row what has not all come, and take is
+ * called for each whole one, with the bytes behind it (borrowed). */
+struct block;
+typedef void take_row(void *context, const struct carrier_row *row, const char *bytes);
+void carrier_rows_take(struct block *in, const char *bytes, size_t length, take_row *take,
+                       void *context);
 
 /* The whole life of the process: it ends with these channels' other ends, or with that status: it
  * may not have one more socket open. */
