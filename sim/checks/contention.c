@@ -65,10 +65,10 @@ static bool is_owned(const struct ledger *ledger, const struct event *event)
            grant->client != event->client && ledger_is_owner(ledger, grant->client, event->time_us);
 }
 
-/* Nothing is executed for an error; and to load a script asks for no lock. */
+/* Nothing is executed for an error; and what names no key asks for no lock. */
 static bool has_come(const struct event *event)
 {
-    return event_is_on(event, KEY_LOCK) && event->command.verb != VERB_SCRIPT_LOAD &&
+    return event_is_on(event, KEY_LOCK) && (event->opaque || verb_names_key(event->command.verb)) &&
            (event->kind == EVENT_EXECUTE ||
             (event->kind == EVENT_HEAR && event->reply.kind == REPLY_ERROR));
 }

@@ -77,6 +77,11 @@ enum expiry verb_expiry(enum verb verb)
     return verb_row(verb)->expiry;
 }
 
+bool verb_names_key(enum verb verb)
+{
+    return strstr(verb_row(verb)->wire, "%k") != NULL;
+}
+
 bool verb_answers(enum verb verb, enum reply_kind kind)
 {
     static const int answers[] = {

@@ -95,6 +95,8 @@ const char *verb_name(enum verb verb); /* "SET", "compare-and-delete": not uniqu
 enum effect verb_effect(enum verb verb);
 enum compares verb_compares(enum verb verb);
 enum expiry verb_expiry(enum verb verb);
+/* SCRIPT LOAD, UNWATCH and WAIT are of no key, whatever command.key says. */
+bool verb_names_key(enum verb verb);
 /* Is it a reply that the command can have? An error always is. */
 bool verb_answers(enum verb verb, enum reply_kind kind);
 /* The same of the whole reply: what says whether it acted on one key says 0 or 1. */

@@ -224,6 +224,8 @@ static void a_script_goes_by_its_sha(void **state)
                                "$1\r\n1\r\n$6\r\np:lock\r\n$2\r\n17\r\n");
     bytes[command_encode(&load, "p:", bytes)] = '\0';
     assert_int_equal(strncmp(bytes, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$", 27), 0);
+    assert_true(verb_names_key(VERB_COMPARE_DELETE_SHA) && !verb_names_key(VERB_SCRIPT_LOAD));
+    assert_true(!verb_names_key(VERB_WAIT) && !verb_names_key(VERB_UNWATCH));
 }
 
 /* Counts the arrays at the top level; walks every length on the way. */

@@ -28,10 +28,9 @@ static bool has_command(const struct event *event)
     return event->kind == EVENT_SEND || event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR;
 }
 
-/* A script is loaded for no key. */
 static bool names_key(const struct event *typed, enum key key)
 {
-    return event_is_on(typed, key) && typed->command.verb != VERB_SCRIPT_LOAD;
+    return event_is_on(typed, key) && verb_names_key(typed->command.verb);
 }
 
 /* All of them, as an opaque command's would be told; *effects: those that are not DID_NOTHING, and
