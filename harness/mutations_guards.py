@@ -251,8 +251,8 @@ GUARDS = [
      "asking->has_one_fault && asking->servers == 1", "asking->servers == 1"),
     ("N5", "../ask/asking_memory.c", "asking_compare_memory", "test_asking_ends", "what_it_remembers_of_a_holder_is_asked",
      "if (has_heard && compare_whose(", "if (false && compare_whose("),
-    ("M1", CLASSES, "put_learned", "test_asking_classes", "a_model_is_learned_on_each_way",
-     "{row, (uint32_t)", "{row * 0, (uint32_t)"),
+    ("M1", CLASSES, "go_alike", "test_asking_classes", "a_model_is_learned_on_each_way",
+     "*is_same = row == other_row;", "*is_same = true;"),
     ("M2", AUDIT, "asking_audit", "test_asking_classes", "a_model_that_is_not_the_worker_is_found_out",
      "(void)asking_walk(asking, LEARNED_WALKS, &asking->failure);", ";"),
     ("M3", "../ask/asking_learned.c", "cuts_now", "test_asking_classes", "idle_connections_break_on_ways_of_their_own",
@@ -260,7 +260,11 @@ GUARDS = [
     ("M4", CLASSES, "pass", "test_asking_classes", "a_model_knows_how_long_ago_it_asked",
      "        last->elapsed += edge->elapsed;\n", ""),
     ("M5", CLASSES, "are_alike", "test_asking_classes", "who_counts_for_more_changes_places_with_nobody",
-     "*are = other == row;", "*are = other == row || other;"),
+     "return go_alike(", "return true ? FAIL_NONE : go_alike("),
+    ("M6", CLASSES, "asking_class", "test_asking_classes", "what_was_taken_for_one_is_asked_again_where_more_may_break",
+     " && classes->rows[node].ways >= it->ways", ""),
+    ("M7", CLASSES, "is_like", "test_asking_classes", "who_may_be_struck_yet_is_not_taken_for_who_was",
+     "asking_shows(asking, first->node, STRUCK_BY_BREAK)", "false"),
 ]
 
 

@@ -10,17 +10,18 @@ static bool has_class(const struct asking *asking, uint32_t node)
     return node < asking->classes.count && asking->classes.rows[node].node;
 }
 
-struct asked_next asked_next_of(const struct asking *asking, bool of_search)
+struct asked_next asked_next_of(const struct asking *asking, enum asked_by by)
 {
     const uint32_t count = asking->worker.questions.count + 1;
     struct asked_next asked = {memory_new(count, sizeof *asked.first),
                                memory_new(count, sizeof *asked.next)};
     for (uint32_t node = 1; node < count; node++) {
-        const uint32_t from = worker_asker_edge(&asking->worker, node).from;
-        if (of_search && !has_class(asking, node))
+        const struct history_edge edge = worker_asker_edge(&asking->worker, node);
+        if ((by != ASKED_BY_ANY && !has_class(asking, node)) ||
+            (by == ASKED_BY_SEARCH_UNBROKEN && edge.happening == HAPPENS_CUT))
             continue;
-        asked.next[node] = asked.first[from];
-        asked.first[from] = node;
+        asked.next[node] = asked.first[edge.from];
+        asked.first[edge.from] = node;
     }
     return asked;
 }

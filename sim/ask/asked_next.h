@@ -9,8 +9,10 @@ struct asked_next {
     uint32_t *first, *next; /* by node; 0: none */
 };
 
-/* of_search: without what was asked on ways alone; of classes. */
-struct asked_next asked_next_of(const struct asking *asking, bool of_search);
+/* Of a search: without what was asked on ways alone; of classes. UNBROKEN: and without what is
+ * behind an idle connection that breaks next. */
+enum asked_by { ASKED_BY_ANY, ASKED_BY_SEARCH, ASKED_BY_SEARCH_UNBROKEN };
+struct asked_next asked_next_of(const struct asking *asking, enum asked_by by);
 void asked_next_free(const struct asked_next *asked);
 /* One of those behind that history, each as likely; 0: there is none. */
 uint32_t asked_next_choose(const struct asked_next *asked, uint32_t node, struct random *random);

@@ -398,10 +398,10 @@ struct asking_figures asking_figures(const struct asking *asking)
                                    .kept = asking->kept,
                                    .replayed = asking->replayed,
                                    .sequences = asking->sequences_asked,
-                                   .classes = asking->classes.keys.count,
+                                   .classes = asking->classes.firsts_count,
                                    .joined = asking->classes.joined,
                                    .walks = asking->classes.walks,
                                    .learned_ways =
-                                       asking->classes.keys.count ? asking->classes.learns : 0,
+                                       asking->classes.firsts_count ? asking->classes.learns : 0,
                                    .apart = asking->classes.apart};
 }

@@ -190,12 +190,12 @@ static void put_heard(struct class_key *key, const struct heard *heard, int coun
     put(key, heard, (size_t)count * sizeof *heard);
 }
 
-/* What it waits for, and how it goes on: of the learned model. */
+/* What it waits for: of the learned model. */
 static void put_learned(const struct asking *asking, struct class_key *key, uint32_t node,
-                        uint32_t row, const struct told_by_servers *told, const uint8_t *place)
+                        const struct told_by_servers *told, const uint8_t *place)
 {
     const struct remembered_step *step = &asking->worker.answers[node - 1];
-    const uint32_t now[] = {row, (uint32_t)(step->timer_us / asking->tick_us),
+    const uint32_t now[] = {(uint32_t)(step->timer_us / asking->tick_us),
                             step->has_moment | step->is_asked * 2u | told->holds * 4u |
                                 (unsigned)told->operation * 8u};
     put(key, now, sizeof now);
@@ -206,19 +206,74 @@ static void put_learned(const struct asking *asking, struct class_key *key, uint
 }
 
 /* The number of what is the same for all of a class. */
-static uint32_t key_of(struct asking *asking, uint32_t node, uint32_t row,
-                       const struct told_by_servers *told, const uint8_t *place)
+static uint32_t key_of(struct asking *asking, uint32_t node, const struct told_by_servers *told,
+                       const uint8_t *place)
 {
     struct class_key key = {.used = 0};
     put_heard(&key, told->phases, told->phases_count);
     for (int i = 0; i < asking->servers; i++)
         put_heard(&key, told->heard[place[i]], told->counts[place[i]]);
     if (told->forgets)
-        put_learned(asking, &key, node, row, told, place);
+        put_learned(asking, &key, node, told, place);
     return intern_put(&asking->classes.keys, key.bytes, key.used);
 }
 
-/* --- does it commute? --- */
+/* --- does it go on alike? --- */
+
+/* So many ways tell it apart, in the search that goes on: those on which idle connections break
+ * only where they may break, and have not yet. */
+static int ways_of(const struct asking *asking, uint32_t node)
+{
+    const int all = asking->classes.learns;
+    const bool may_break = asking->expects_cuts &&
+                           !(asking->has_one_fault && asking_shows(asking, node, STRUCK_BY_BREAK));
+    return all <= LEARNED_WAYS || may_break ? all : LEARNED_WAYS;
+}
+
+/* On so many ways. */
+static enum fail go_alike(struct asking *asking, const struct way_begin *one,
+                          const struct way_begin *other, int ways, bool *is_same,
+                          struct failure *failure)
+{
+    *is_same = true;
+    for (int way = 0; way < ways && *is_same; way++) {
+        uint32_t row, other_row;
+        if (asking_learn_way(asking, one, way, &row, failure) ||
+            asking_learn_way(asking, other, way, &other_row, failure))
+            return failure->code;
+        *is_same = row == other_row;
+    }
+    return FAIL_NONE;
+}
+
+static struct way_begin begin_of(uint32_t node, const struct told_by_servers *told,
+                                 const uint8_t *place)
+{
+    return (struct way_begin){.node = node,
+                              .place = place,
+                              .asked = told->asked,
+                              .holds = told->holds,
+                              .operation = told->operation};
+}
+
+/* As the first one of a class with its key. One whose connections may break yet is not taken for
+ * one that has had that: of what follows, it would be taken for struck, too. */
+static enum fail is_like(struct asking *asking, uint32_t node, const struct told_by_servers *told,
+                         const uint8_t *place, const struct class_first *first, bool *is_same,
+                         struct failure *failure)
+{
+    const int ways = ways_of(asking, node);
+    uint32_t asked[SERVERS_MAX] = {0};
+    struct way_begin one = begin_of(node, told, place), other = one;
+    for (int i = 0; i < asking->servers; i++)
+        asked[first->place[i]] = told->asked[place[i]];
+    other.node = first->node;
+    other.place = first->place;
+    other.asked = asked;
+    *is_same = !(ways > LEARNED_WAYS && !asking_shows(asking, node, STRUCK_BY_BREAK) &&
+                 asking_shows(asking, first->node, STRUCK_BY_BREAK));
+    return *is_same ? go_alike(asking, &one, &other, ways, is_same, failure) : FAIL_NONE;
+}
 
 /* What can be seen at once: what it waits for, and for how long. */
 static bool is_same_now(const struct asking *asking, uint32_t node,
@@ -250,7 +305,7 @@ static enum fail does_commute(struct asking *asking, uint32_t node, const struct
 
 static struct history_class class_alone(const struct asking *asking, uint32_t node)
 {
-    struct history_class it = {.node = node};
+    struct history_class it = {.node = node, .ways = (uint8_t)ways_of(asking, node)};
     for (int s = 0; s < asking->servers; s++)
         it.name[s] = it.like[s] = (uint8_t)s;
     return it;
@@ -289,28 +344,24 @@ static bool turn_alike(const struct asking *asking, const struct told_by_servers
 }
 
 /* Of the learned model: are they alike that have said the same since they were asked, whatever
- * order they stand in? row: what it does on each way with them in their places. */
+ * order they stand in? */
 static enum fail are_alike(struct asking *asking, uint32_t node, const struct told_by_servers *told,
-                           const uint8_t *place, uint32_t row, bool *are, struct failure *failure)
+                           const uint8_t *place, bool *are, struct failure *failure)
 {
     uint8_t turned[SERVERS_MAX] = {0};
-    uint32_t other;
+    const struct way_begin one = begin_of(node, told, place), other = begin_of(node, told, turned);
     *are = true;
     if (!told->forgets || !asking->is_even_handed || !turn_alike(asking, told, place, turned))
         return FAIL_NONE;
-    if (asking_learn_row(asking, node, turned, told->asked, told->holds, told->operation, &other,
-                         failure))
-        return failure->code;
-    *are = other == row;
-    return FAIL_NONE;
+    return go_alike(asking, &one, &other, ways_of(asking, node), are, failure);
 }
 
 static void make_room(struct classes *classes, uint32_t number, uint32_t node)
 {
-    while (classes->firsts_count <= number) {
-        classes->firsts =
-            memory_resize(classes->firsts, classes->firsts_count + 1, sizeof *classes->firsts);
-        classes->firsts[classes->firsts_count++] = (struct class_first){0};
+    while (classes->heads_count <= number) {
+        classes->heads =
+            memory_resize(classes->heads, classes->heads_count + 1, sizeof *classes->heads);
+        classes->heads[classes->heads_count++] = 0;
     }
     while (classes->count <= node) {
         classes->rows = memory_resize(classes->rows, classes->count + 1, sizeof *classes->rows);
@@ -318,63 +369,88 @@ static void make_room(struct classes *classes, uint32_t number, uint32_t node)
     }
 }
 
+/* The last of those with its key. */
+static void add_first(struct classes *classes, uint32_t number, uint32_t node, const uint8_t *place)
+{
+    uint32_t *at = &classes->heads[number];
+    while (*at)
+        at = &classes->firsts[*at - 1].next;
+    *at = classes->firsts_count + 1;
+    classes->firsts =
+        memory_resize(classes->firsts, classes->firsts_count + 1, sizeof *classes->firsts);
+    struct class_first *first = &classes->firsts[classes->firsts_count++];
+    *first = (struct class_first){.node = node};
+    memcpy(first->place, place, sizeof first->place);
+}
+
 /* Histories are met in another order from then on, and so are their servers. */
 static enum fail join(struct asking *asking, const struct class_first *first,
                       const struct told_by_servers *told, const uint8_t *place, uint32_t node,
-                      struct history_class *it, struct failure *failure)
+                      bool *does, struct history_class *it, struct failure *failure)
 {
-    bool does;
-    struct history_class joined = asking->classes.rows[first->node];
-    joined.node = first->node;
+    struct history_class joined;
+    if (told->forgets && is_like(asking, node, told, place, first, does, failure))
+        return failure->code;
+    if (told->forgets && !*does)
+        return FAIL_NONE;
+    if (asking_class(asking, first->node, &joined, failure))
+        return failure->code;
+    joined.ways = it->ways;
     for (int i = 0; i < asking->servers; i++)
         joined.name[place[i]] = first->place[i];
-    if (told->forgets)
-        does = true; /* how it goes on is a part of its key */
-    else if (does_commute(asking, node, &joined, told, &does, failure))
+    if (!told->forgets && does_commute(asking, node, &joined, told, does, failure))
         return failure->code;
-    asking->classes.joined += does;
-    asking->classes.apart += !does;
-    if (does)
+    if (*does)
         *it = joined;
     return FAIL_NONE;
 }
 
+static enum fail join_any(struct asking *asking, uint32_t number,
+                          const struct told_by_servers *told, const uint8_t *place, uint32_t node,
+                          bool *does, struct history_class *it, struct failure *failure)
+{
+    *does = false;
+    for (uint32_t at = asking->classes.heads[number]; at && !*does;) {
+        const struct class_first first = asking->classes.firsts[at - 1];
+        if (join(asking, &first, told, place, node, does, it, failure))
+            return failure->code;
+        at = first.next;
+    }
+    return FAIL_NONE;
+}
+
+/* One that was taken for another on fewer ways than the search wants is looked at again. */
 enum fail asking_class(struct asking *asking, uint32_t node, struct history_class *it,
                        struct failure *failure)
 {
     struct classes *classes = &asking->classes;
     struct told_by_servers told;
     uint8_t place[SERVERS_MAX] = {0};
-    uint32_t row = 0;
-    bool are = true;
+    bool does = false, are;
     *it = class_alone(asking, node);
     if (!classes->are_wanted || asking->servers == 1)
         return FAIL_NONE;
-    if (node < classes->count && classes->rows[node].node) {
+    const uint32_t known = node < classes->count ? classes->rows[node].node : NODE_ROOT;
+    if (known != NODE_ROOT && classes->rows[node].ways >= it->ways) {
         *it = classes->rows[node];
         return FAIL_NONE;
     }
     if (!read_history(asking, node, classes->learns > 0, &told))
         return FAIL_NONE;
     sort_servers(asking, &told, place);
-    if (classes->learns && asking_learn_row(asking, node, place, told.asked, told.holds,
-                                            told.operation, &row, failure))
-        return failure->code;
-    const uint32_t number = key_of(asking, node, row, &told, place);
+    const uint32_t number = key_of(asking, node, &told, place);
     make_room(classes, number, node);
-    struct class_first *first = &classes->firsts[number];
-    if (first->node) {
-        if (join(asking, first, &told, place, node, it, failure))
-            return failure->code;
-    } else if (are_alike(asking, node, &told, place, row, &are, failure)) {
+    const bool has_first = classes->heads[number] != 0;
+    if (known != node && join_any(asking, number, &told, place, node, &does, it, failure))
         return failure->code;
-    }
-    if (it->node == node && are) /* it has joined no other one */
+    if (!does && are_alike(asking, node, &told, place, &are, failure))
+        return failure->code;
+    if (!does && are)
         find_alike(asking, &told, place, it);
-    if (!first->node) {
-        first->node = node;
-        memcpy(first->place, place, sizeof place);
-    }
+    if (!does && known != node && (classes->learns || !has_first))
+        add_first(classes, number, node, place);
+    classes->joined += does && known == NODE_ROOT;
+    classes->apart += !does && has_first && known != node;
     classes->rows[node] = *it;
     return FAIL_NONE;
 }
@@ -383,6 +459,7 @@ void asking_classes_free(struct classes *classes)
 {
     intern_close(&classes->keys);
     intern_close(&classes->rows_seen);
-    free(classes->rows);
+    free(classes->heads);
     free(classes->firsts);
+    free(classes->rows);
 }

@@ -449,7 +449,7 @@ enum fail asking_walk_ends(struct asking *asking, struct failure *failure)
     for (uint32_t node = 1; node < ends->count; node++)
         if (ends->rows[node].ways && ends->rows[node].like != node)
             chosen[count++] = node;
-    const struct asked_next asked = asked_next_of(asking, false);
+    const struct asked_next asked = asked_next_of(asking, ASKED_BY_ANY);
     for (uint32_t i = 0; i < WALKS_MAX && i < count * WALKS_EACH && !fail; i++)
         fail = walk(asking, &asked, walked, chosen[random_below(&random, count)], failure);
     asked_next_free(&asked);

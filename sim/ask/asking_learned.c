@@ -187,21 +187,21 @@ static enum fail go(struct way_goer *walker, const struct way *way, const struct
     return !fail && holds ? operate(walker, HAPPENS_RELEASE, &told, failure) : fail;
 }
 
-enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *place,
-                           const uint32_t *asked, bool holds, enum happening operation,
+enum fail asking_learn_way(struct asking *asking, const struct way_begin *begin, int way,
                            uint32_t *row, struct failure *failure)
 {
     struct kept found[WAY_KEPT_COUNT];
+    const struct way goes = way_of(way);
     const int variants =
         asking_extend(asking) == EXTEND_IS_ASKED ? 2 : 1; /* without an extend, and with one */
     *row = 0;
     if (asking_found(asking, found, failure))
         return failure->code;
-    for (int i = 0; i < asking->classes.learns * variants; i++) {
-        struct way_goer walker = {.asking = asking, .node = node, .row = *row, .place = place};
-        memcpy(walker.asked, asked, sizeof walker.asked);
-        const struct way way = way_of(i / variants);
-        if (go(&walker, &way, found, holds, operation, i % variants, failure))
+    for (int extends = 0; extends < variants; extends++) {
+        struct way_goer walker = {
+            .asking = asking, .node = begin->node, .row = *row, .place = begin->place};
+        memcpy(walker.asked, begin->asked, sizeof walker.asked);
+        if (go(&walker, &goes, found, begin->holds, begin->operation, extends, failure))
             return failure->code;
         *row = walker.row;
     }
@@ -214,6 +214,8 @@ enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *
 struct model_walk {
     uint32_t real, model;
     uint8_t name[SERVERS_MAX]; /* what the model calls the server that the real one calls so */
+    bool is_unbroken; /* by a class that was not asked for what idle connections are to: from there
+                         on none breaks */
 };
 
 static bool did_the_same(const struct asking *asking, const struct model_walk *walk,
@@ -280,6 +282,7 @@ static enum fail walk_on(struct asking *asking, struct model_walk *walk, uint32_
     memcpy(walk->name, name, sizeof name);
     walk->real = told.node;
     walk->model = it.node;
+    walk->is_unbroken |= it.ways < asking->classes.learns;
     return FAIL_NONE;
 }
 
@@ -289,16 +292,18 @@ enum fail asking_walk(struct asking *asking, int walks, struct failure *failure)
     struct random random = {.seed = asking->seed};
     if (!asking->classes.learns || asking->servers == 1)
         return FAIL_NONE;
-    const struct asked_next asked = asked_next_of(asking, true);
+    const struct asked_next asked[] = {asked_next_of(asking, ASKED_BY_SEARCH),
+                                       asked_next_of(asking, ASKED_BY_SEARCH_UNBROKEN)};
     for (int i = 0; i < walks && !fail; i++) {
         struct model_walk walk = {.real = NODE_ROOT, .model = NODE_ROOT};
         for (int s = 0; s < asking->servers; s++)
             walk.name[s] = (uint8_t)s;
         uint32_t next;
-        while (!fail && (next = asked_next_choose(&asked, walk.model, &random)))
+        while (!fail && (next = asked_next_choose(&asked[walk.is_unbroken], walk.model, &random)))
             fail = walk_on(asking, &walk, next, &random, failure);
         asking->classes.walks += !fail;
     }
-    asked_next_free(&asked);
+    asked_next_free(&asked[false]);
+    asked_next_free(&asked[true]);
     return fail;
 }

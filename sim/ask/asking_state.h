@@ -14,21 +14,24 @@ struct history_class {
     uint32_t node;             /* its first one */
     uint8_t name[SERVERS_MAX]; /* what that calls the server that this one calls so */
     uint8_t like[SERVERS_MAX]; /* of the first one's servers: the first that has said the same */
+    uint8_t ways;              /* of the learned model: on so many they were told apart */
 };
 
 struct class_first {
     uint32_t node;
+    uint32_t next;              /* another one with its key, from 1; 0: none */
     uint8_t place[SERVERS_MAX]; /* its servers, in the order of what they have said */
 };
 
 struct classes {
     bool are_wanted;
     int learns; /* ways that tell histories apart; 0: only their own order may be another one */
-    struct intern_table keys;   /* what is the same for all of one */
-    struct class_first *firsts; /* by the number of their key */
+    struct intern_table keys; /* what is the same for all of one */
+    uint32_t *heads;          /* by the number of a key: the first of its firsts, from 1 */
+    struct class_first *firsts;
     struct history_class *rows; /* by node; node 0: not looked at yet */
-    uint32_t firsts_count, count;
-    struct intern_table rows_seen; /* what was done on ways: asking_learn_row() */
+    uint32_t heads_count, firsts_count, count;
+    struct intern_table rows_seen; /* what was done on ways: asking_learn_way() */
     uint64_t walks;                /* in which the learned model did what the worker did */
     uint64_t joined, apart; /* histories that are, and are not, what another order comes to */
 };
@@ -170,10 +173,17 @@ enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure
 /* Its class. FAIL_UNKNOWN: it could not be asked. */
 enum fail asking_class(struct asking *asking, uint32_t node, struct history_class *it,
                        struct failure *failure);
-/* *row: the number of all that the worker does from that history on, on each of the ways, with its
- * servers in these places: equal for equal. The others as of asking_compare_ways(). */
-enum fail asking_learn_row(struct asking *asking, uint32_t node, const uint8_t *place,
-                           const uint32_t *asked, bool holds, enum happening operation,
+/* Where a way begins: a history, with its servers in these places. The others as of
+ * asking_compare_ways(). */
+struct way_begin {
+    uint32_t node;
+    const uint8_t *place;
+    const uint32_t *asked;
+    bool holds;
+    enum happening operation;
+};
+/* *row: the number of all that the worker does from there on, on that way: equal for equal. */
+enum fail asking_learn_way(struct asking *asking, const struct way_begin *begin, int way,
                            uint32_t *row, struct failure *failure);
 /* So many histories through the learned model, each as far as that was searched: the worker is
  * asked for all of it, from the beginning. FAIL_UNKNOWN: it does something else. */

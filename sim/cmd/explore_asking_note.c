@@ -48,8 +48,8 @@ static char *classes_words(const struct asking_figures *figures)
             "lost%s (%" PRIu64 " joined one so); %" PRIu64
             " walks through the model found no difference",
             figures->classes, figures->learned_ways,
-            figures->learned_ways > LEARNED_WAYS ? ", and for each server that its idle connection "
-                                                   "breaks"
+            figures->learned_ways > LEARNED_WAYS ? ", and, in the cells that break idle ones, for "
+                                                   "each server that its idle connection breaks"
                                                  : "",
             figures->joined, figures->walks);
     if (figures->classes)

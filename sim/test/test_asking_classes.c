@@ -153,6 +153,23 @@ static void idle_connections_break_on_ways_of_their_own(void **state)
                            "minds that its idle connection broke"));
 }
 
+/* A search that breaks none asks for none of these ways; one behind it that does asks for them. */
+static void what_was_taken_for_one_is_asked_again_where_more_may_break(void **state)
+{
+    struct worker_asked asked;
+    struct explore_options options;
+    struct explore_outcome outcome;
+    const struct explore_options prompt = options_of("redlock", NONE);
+    const struct explore_options restarts = options_of("redlock", FAULT_RESTART);
+    (void)state;
+    ask_as(&asked, "quorum_worker", "wary", 3, true, LEARNED_WITH_CUTS);
+    search(&asked, &prompt, &options, &outcome);
+    assert_string_equal(asking_failure(asked.asking)->text, "");
+    explore_outcome_free(&outcome);
+    assert_non_null(
+        strstr(search_failure(&asked, &restarts, 0).text, "minds that its idle connection broke"));
+}
+
 static void a_model_that_is_not_the_worker_is_found_out(void **state)
 {
     struct worker_asked asked;
@@ -171,21 +188,18 @@ static void a_model_that_is_not_the_worker_is_found_out(void **state)
     asking_free(asked.asking);
 }
 
-/* An attempt that two servers have granted, each after so much time. */
-static uint32_t attempt_behind(struct asking *asking, int32_t first, int32_t second)
+static uint32_t history_of(struct asking *asking, struct history_edge *edges, size_t count)
 {
     static const char ok[] = "+OK\r\n";
     const struct spoken_token none = {.length = 0};
     struct failure failure = {0};
-    struct history_edge edges[] = {{.happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY},
-                                   {.happening = HAPPENS_REPLY, .server = 0, .elapsed = first},
-                                   {.happening = HAPPENS_REPLY, .server = 1, .elapsed = second}};
     struct remembered_step told = {.node = NODE_ROOT};
     unsigned whose;
-    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+    for (size_t i = 0; i < count; i++) {
         edges[i].from = told.node;
-        if (i && phrase_put(&asking->book, ok, strlen(ok), &none, &none, &edges[i].reply, &whose,
-                            &failure))
+        if (edges[i].happening == HAPPENS_REPLY &&
+            phrase_put(&asking->book, ok, strlen(ok), &none, &none, &edges[i].reply, &whose,
+                       &failure))
             fail_msg("%s", failure.text);
         if (history_ask(&asking->worker, &edges[i], &told, &failure))
             fail_msg("%s", failure.text);
@@ -193,13 +207,57 @@ static uint32_t attempt_behind(struct asking *asking, int32_t first, int32_t sec
     return told.node;
 }
 
-static uint32_t class_behind(struct asking *asking, int32_t first, int32_t second)
+/* An attempt that two servers have granted, each after so much time. */
+static uint32_t attempt_behind(struct asking *asking, int32_t first, int32_t second)
+{
+    struct history_edge edges[] = {{.happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY},
+                                   {.happening = HAPPENS_REPLY, .server = 0, .elapsed = first},
+                                   {.happening = HAPPENS_REPLY, .server = 1, .elapsed = second}};
+    return history_of(asking, edges, sizeof edges / sizeof *edges);
+}
+
+static uint32_t class_of(struct asking *asking, uint32_t node)
 {
     struct history_class it;
     struct failure failure = {0};
-    if (asking_class(asking, attempt_behind(asking, first, second), &it, &failure))
+    if (asking_class(asking, node, &it, &failure))
         fail_msg("%s", failure.text);
     return it.node;
+}
+
+static uint32_t class_behind(struct asking *asking, int32_t first, int32_t second)
+{
+    return class_of(asking, attempt_behind(asking, first, second));
+}
+
+/* A release of what all have granted, or of what two have, and the connection to the third broke.
+ */
+static uint32_t release_behind(struct asking *asking, bool breaks)
+{
+    struct history_edge edges[] = {
+        {.happening = HAPPENS_ACQUIRE, .elapsed = ELAPSED_ANY},
+        {.happening = breaks ? HAPPENS_RESET : HAPPENS_REPLY, .server = 0},
+        {.happening = HAPPENS_REPLY, .server = 1},
+        {.happening = HAPPENS_REPLY, .server = 2},
+        {.happening = HAPPENS_RELEASE}};
+    return history_of(asking, edges, sizeof edges / sizeof *edges);
+}
+
+/* What was struck by the only fault is asked for less behind it; so it is taken for what was not,
+ * and never the other way round. */
+static void who_may_be_struck_yet_is_not_taken_for_who_was(void **state)
+{
+    const struct explore_options restarts = options_of("redlock", FAULT_RESTART);
+    (void)state;
+    for (int is_first = 0; is_first <= 1; is_first++) {
+        struct worker_asked asked;
+        ask_as(&asked, "quorum_worker", "", 3, true, LEARNED_WITH_CUTS);
+        asking_expect(asked.asking, &restarts);
+        const uint32_t one = class_of(asked.asking, release_behind(asked.asking, is_first));
+        const uint32_t other = class_of(asked.asking, release_behind(asked.asking, !is_first));
+        assert_int_equal(one == other, !is_first);
+        asking_free(asked.asking);
+    }
 }
 
 /* When the lease is over shows on no way, which take no time; so how long ago it asked is a part of
@@ -264,8 +322,10 @@ int main(void)
         cmocka_unit_test(who_counts_for_more_changes_places_with_nobody),
         cmocka_unit_test(who_minds_which_idle_connection_is_told),
         cmocka_unit_test(idle_connections_break_on_ways_of_their_own),
+        cmocka_unit_test(what_was_taken_for_one_is_asked_again_where_more_may_break),
         cmocka_unit_test(a_model_that_is_not_the_worker_is_found_out),
         cmocka_unit_test(a_model_knows_how_long_ago_it_asked),
+        cmocka_unit_test(who_may_be_struck_yet_is_not_taken_for_who_was),
         cmocka_unit_test(a_class_is_there_when_all_was_asked),
         cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
     };
