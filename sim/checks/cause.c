@@ -144,7 +144,8 @@ enum cause left_cause(const struct ledger *ledger, const struct grant *grant)
         return CAUSE_LEFTOVER;
     if (!is_open)
         return CAUSE_UNTRUE_ANSWER;
-    return left->was_smooth ? CAUSE_UNRELEASED : CAUSE_LEFTOVER;
+    return left->was_smooth && !ledger_is_unheard(ledger, grant) ? CAUSE_UNRELEASED
+                                                                 : CAUSE_LEFTOVER;
 }
 
 /* When a client was granted the lock, for ordering: never when it was told. */

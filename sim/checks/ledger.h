@@ -127,6 +127,9 @@ struct grant {
     bool is_tentative;   /* by GETSET: it stands only when the acquire says "granted" */
     bool is_touched;     /* another client changed its expiry or its value */
     bool is_kept_idly;   /* a renewal was sent while its owner did not believe (any more) */
+    bool is_heard;       /* its client has heard the reply that told it of it */
+    int16_t unanswered;  /* what its attempt sent that server since it stands, and nothing was heard
+                            of */
     struct change touch; /* the last one who did */
     bool is_entered;     /* a late acquire of its client's found it, and did something with it */
     int entries;         /* acquires that did, and were told "granted", more than releases since */
@@ -410,6 +413,10 @@ bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, 
 bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant);
 /* Has that client asked the server again, in the same attempt, since it asked for that grant? False
  * where nobody saw requests leave. */
+/* Has its client, a scheme of ours, never heard that it was granted it, or what became of something
+ * that it sent there since? Then a message was lost, or is late, be its fault told or not. False
+ * where nobody saw replies arrive. */
+bool ledger_is_unheard(const struct ledger *ledger, const struct grant *grant);
 bool ledger_is_asked_again(const struct ledger *ledger, int client, int server,
                            const struct grant *grant);
 

@@ -164,6 +164,7 @@ static void sent(struct ledger *ledger, const struct event *event)
     ledger->has_sends = true;
     if (!event_is_on(event, KEY_LOCK))
         return;
+        ledger_note_sent(ledger, event);
     if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
         ledger_note_asked(client, event);
         return;
@@ -221,6 +222,7 @@ static void executed(struct ledger *ledger, const struct event *event)
     if (client->attempt != event->attempt)
         return;
     note_refused(client, event, &execution.effect);
+    ledger_note_heard(ledger, event);
     client->on_way[event->server] -= event->op == OP_ACQUIRE && client->on_way[event->server] > 0;
 }
 

@@ -36,6 +36,37 @@ void ledger_note_asked(struct ledger_client *client, const struct event *event)
         client->asked_anew |= client->refused & 1u << event->server;
 }
 
+void ledger_note_sent(struct ledger *ledger, const struct event *event)
+{
+    struct grant *grant = &ledger->locks[event->lock].keys[event->server].grant;
+    if (grant_is_own(grant, event) && grant->unanswered < INT16_MAX)
+        grant->unanswered++;
+}
+
+static void note_heard(struct grant *grant, const struct event *event)
+{
+    if (!grant_is_own(grant, event))
+        return;
+    if (!event->opaque && command_is_same(&grant->sent.command, &event->command))
+        grant->is_heard = true;
+    else if (grant->unanswered > 0)
+        grant->unanswered--;
+}
+
+void ledger_note_heard(struct ledger *ledger, const struct event *event)
+{
+    struct ledger_key *key = &ledger->locks[event->lock].keys[event->server];
+    if (!event_is_on(event, KEY_LOCK) || event->op == OP_EXTEND || event->lane == LANE_RENEW)
+        return;
+    note_heard(&key->grant, event);
+    note_heard(&key->again, event);
+}
+
+bool ledger_is_unheard(const struct ledger *ledger, const struct grant *grant)
+{
+    return ledger->scheme && ledger->has_hears && (!grant->is_heard || grant->unanswered > 0);
+}
+
 bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, int64_t told_us)
 {
     const bool is_seen = !ledger->scheme && grant->asked_us != NEVER_US;

@@ -30,6 +30,9 @@ bool ledger_is_repeated(const struct ledger_client *client, const struct event *
 void ledger_leave(struct ledger *ledger, const struct event *event);
 /* Its request has left, of whatever operation but an extend. */
 void ledger_note_asked(struct ledger_client *client, const struct event *event);
+/* What left for that server, or was heard from it, while a grant of its attempt stands there. */
+void ledger_note_sent(struct ledger *ledger, const struct event *event);
+void ledger_note_heard(struct ledger *ledger, const struct event *event);
 /* What it says of whether its client has the lock. */
 void ledger_note_none(struct ledger_client *client, const struct event *event);
 /* The client's next call begins: what it was not answered until now may be answered behind it. */

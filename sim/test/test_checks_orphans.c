@@ -7,6 +7,42 @@
 
 #include "test/foreign_story.h"
 
+/* A's grant was executed, and its acquire failed: that its reply was lost, or something that it
+ * sent since, shows, be that fault told or not. Where it heard of all, be it late, it was not. */
+static void a_message_of_which_nothing_was_heard_was_lost(void **state)
+{
+    enum { UNHEARD, HEARD, HEARD_LATE, LOST_SINCE, ANSWERED_SINCE, UNTOLD, WAYS };
+    (void)state;
+    for (int way = UNHEARD; way < WAYS; way++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        const bool is_lost = way == UNHEARD || way == LOST_SINCE;
+        is_granted(story, A);
+        const struct command write = set(story, A),
+                             compare = command(VERB_COMPARE_DELETE, write.value + 1, 0);
+        if (way == HEARD || way == LOST_SINCE || way == ANSWERED_SINCE)
+            hears(story, A, 0, OP_ACQUIRE, write, OK);
+        if (way == LOST_SINCE || way == ANSWERED_SINCE)
+            sends(story, A, 0, OP_ACQUIRE, compare);
+        if (way == ANSWERED_SINCE) {
+            executes(story, A, OP_ACQUIRE, compare, INTEGER(0));
+            hears(story, A, 0, OP_ACQUIRE, compare, INTEGER(0));
+        }
+        returns(story, A, OP_ACQUIRE, RESULT_FAILED);
+        if (way == HEARD_LATE)
+            hears(story, A, 0, OP_ACQUIRE, write, OK);
+        calls(story, B, OP_ACQUIRE);
+        sends(story, B, 0, OP_ACQUIRE, set(story, B));
+        executes(story, B, OP_ACQUIRE, set(story, B), NIL);
+        if (way != UNTOLD)
+            hears(story, B, 0, OP_ACQUIRE, set(story, B), NIL);
+        returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+        at(story, 400);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_ORPHAN, 1, is_lost ? CAUSE_LEFTOVER : CAUSE_UNRELEASED);
+        story_free(story);
+    }
+}
+
 static void a_set_that_comes_after_its_acquire_is_an_orphan(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
@@ -292,6 +328,7 @@ static void a_late_acquire_may_enter_what_its_client_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_of_which_nothing_was_heard_was_lost),
         cmocka_unit_test(a_set_that_comes_after_its_acquire_is_an_orphan),
         cmocka_unit_test(a_late_copy_of_a_set_is_an_orphan),
         cmocka_unit_test(a_late_copy_that_finds_a_key_does_nothing),
