@@ -3,14 +3,16 @@
  * A section reads the counter and writes it back plus one. A write that is not "what was there,
  * plus one" has lost an update. A write that a library sent twice is one write. When the server
  * that keeps the counter forgets its keys, what the counter says is known again when somebody has
- * read or written it; and when a section reads what nobody has written, the server has forgotten
- * them unseen, or somebody unknown has written.
+ * read or written it; and when a section reads what nobody has written, and writes that plus one,
+ * the server has forgotten them unseen, or somebody unknown has written. Where neither can be, in a
+ * closed history, a line is missing or was changed: nobody is blamed. Nor is anybody for such a
+ * read that no write follows, the last one of a run among them: then it is unknown.
  *
- * Each append is answered with how many entries the list has by then: so none may be missing, and
- * none told twice, but of appends that were not answered, or sent again. What does not fit, and a
- * write that was told "done" and that no server was seen to execute, blames nobody: a line may be
+ * What the list's entries do not fit (entries.h), and an access that was told "done" and that no
+ * server was seen to execute, or that was answered with an error, blames nobody: a line may be
  * missing. Then it is unknown. */
 #include "checks/cause.h"
+#include "checks/entries.h"
 #include "checks/property.h"
 
 #include "base/memory.h"
@@ -27,24 +29,22 @@ struct writer {
 };
 
 struct guarded {
-    bool is_known; /* what the counter says */
-    int64_t counter;
-    int server; /* that keeps it */
+    bool is_known;             /* what the counter says */
+    int64_t counter, since_us; /* and was told since */
+    bool is_touched;           /* somebody may have written it */
+    bool may_be_lost;          /* its server was seen to lose keys */
+    int server;                /* that keeps it */
     struct writer last;
     int64_t pushes; /* entries of the list */
     struct writer pushed;
-    int64_t appends, least, most; /* answers to appends: how many, and what they told */
-    int64_t most_us;
-    int64_t unsure;     /* accesses without an answer, and what may have come twice */
-    bool was_forgotten; /* since an append: then no more is concluded from those */
-    bool is_odd;        /* an append was answered so: */
-    struct writer odd;  /* with no more entries than one before it, */
-    int64_t odd_after;  /* with so many */
+    struct entries entries;
+    int64_t unsure; /* accesses without an answer, and what may have come twice */
 };
 
 /* What a client does with the guarded data. */
 struct access {
     bool is_called, is_executed, is_read;
+    bool is_refused; /* with an error, at last */
 };
 
 /* With whom a client's hold last overlapped. */
@@ -59,12 +59,20 @@ struct odd_read {
     int64_t value, time_us;
 };
 
+/* The first one that no write explained in time; client NOBODY: who looks when a run has ended. */
+struct riddle {
+    bool is_there;
+    int client;
+    struct odd_read read;
+};
+
 struct no_lost_update {
     bool saw_counter, saw_request; /* to the counter, or the list */
     struct odd_read *odd;          /* one a client */
     struct access *accesses;       /* likewise */
     int odd_count;
-    char unshown[STRANGE_BYTES], listed[STRANGE_BYTES]; /* what proves too little; "" */
+    struct riddle riddle;
+    char unshown[STRANGE_BYTES], doubt[STRANGE_BYTES]; /* what proves too little; "" */
     struct guarded *locks;
     struct company overlaps[];
 };
@@ -126,27 +134,61 @@ static void odd_clear(struct no_lost_update *self, struct odd_read *odd)
     odd->attempt = 0;
 }
 
-/* A read that began when the last write was over must show it. */
-static void note_read(struct no_lost_update *self, const struct guarded *lock,
-                      const struct event *event, int64_t value)
+static void remain_odd(struct no_lost_update *self, int client, const struct odd_read *odd)
 {
-    struct odd_read *odd = &self->odd[event->client];
-    odd_clear(self, odd);
-    bool is_later = lock->last.client == NOBODY || event->from_us >= lock->last.time_us;
-    if (!lock->is_known || !is_later || value == lock->counter)
-        return;
-    *odd = (struct odd_read){
+    if (!self->riddle.is_there && !self->locks[odd->lock].may_be_lost)
+        self->riddle = (struct riddle){.is_there = true, .client = client, .read = *odd};
+}
+
+/* Nobody wrote it before a closed history. */
+static bool is_new(const struct ledger *ledger, const struct guarded *lock)
+{
+    return ledger->is_closed && !lock->is_touched && !lock->is_known;
+}
+
+/* A read that began when the last write was over must show it. */
+static bool is_odd(const struct ledger *ledger, const struct guarded *lock,
+                   const struct event *event, int64_t value)
+{
+    if (!lock->is_known)
+        return is_new(ledger, lock) && value != 0;
+    return value != lock->counter && event->from_us >= lock->since_us;
+}
+
+static void note_read(struct monitor *monitor, const struct event *event, int64_t value)
+{
+    struct no_lost_update *self = monitor->state;
+    const struct odd_read read = {
         .attempt = event->attempt, .lock = event->lock, .value = value, .time_us = event->time_us};
+    struct odd_read *odd = event->client >= 0 ? &self->odd[event->client] : NULL;
+    if (odd && odd->attempt != 0) {
+        remain_odd(self, event->client, odd);
+        odd_clear(self, odd);
+    }
+    if (!is_odd(monitor->ledger, &self->locks[event->lock], event, value))
+        return;
+    if (!odd) {
+        remain_odd(self, NOBODY, &read);
+        return;
+    }
+    *odd = read;
     self->odd_count++;
 }
 
+static bool is_explained(const struct odd_read *odd, const struct event *event, int64_t value)
+{
+    return odd->lock == event->lock && odd->value == value && event->from_us <= odd->time_us;
+}
+
 /* Replies cross: it may have been read what is told to be written only now. */
-static void explain_reads(struct monitor *monitor, int lock, int64_t value)
+static void explain_reads(struct monitor *monitor, const struct event *event, int64_t value)
 {
     struct no_lost_update *self = monitor->state;
     for (int i = 0; i < monitor->ledger->head->clients && self->odd_count > 0; i++)
-        if (self->odd[i].attempt != 0 && self->odd[i].lock == lock && self->odd[i].value == value)
+        if (self->odd[i].attempt != 0 && is_explained(&self->odd[i], event, value))
             odd_clear(self, &self->odd[i]);
+    if (self->riddle.is_there && is_explained(&self->riddle.read, event, value))
+        self->riddle.is_there = false;
 }
 
 static const struct odd_read *find_odd(const struct no_lost_update *self, const struct event *event,
@@ -185,6 +227,11 @@ static void lost(struct monitor *monitor, const struct event *event, const struc
                        : is_late ? CAUSE_OVERRUN
                                  : CAUSE_STALE_WRITE;
     struct finding *finding = &monitor->finding;
+    if (odd && ledger->is_closed && !lock->may_be_lost) {
+        remain_odd(monitor->state, event->client, odd);
+        return;
+    }
+    monitor->counters->lost_updates++;
     if (!finding_hit(finding, cause, event->index))
         return;
     const char *name = client_name(ledger, event->client);
@@ -217,6 +264,13 @@ static bool is_of_now(const struct ledger *ledger, const struct event *event)
     return event->client < 0 || event->attempt == ledger->clients[event->client].attempt;
 }
 
+static void says(struct guarded *lock, int64_t value, int64_t since_us)
+{
+    lock->is_known = lock->is_touched = true;
+    lock->counter = value;
+    lock->since_us = since_us;
+}
+
 static void counted(struct monitor *monitor, const struct event *event)
 {
     const struct ledger *ledger = monitor->ledger;
@@ -226,17 +280,16 @@ static void counted(struct monitor *monitor, const struct event *event)
     self->saw_counter = true;
     lock->server = event->server;
     if (change_is_write(&effect) && effect.is_told) { /* a step of one command loses nothing */
-        lock->is_known = true;
-        lock->counter = effect.new_value;
+        says(lock, effect.new_value, event->time_us);
         return;
     }
     bool is_read = effect.did == DID_READ && effect.before != BEFORE_UNKNOWN;
     int64_t read = change_knows_old(&effect) ? effect.old_value : 0;
-    if (is_read && event->client >= 0) /* nobody reads it when a run has ended */
-        note_read(self, lock, event, read);
+    if (is_read)
+        note_read(monitor, event, read);
     if (is_read && !lock->is_known && is_of_now(ledger, event)) {
+        lock->counter = is_new(ledger, lock) ? 0 : read;
         lock->is_known = true;
-        lock->counter = read;
     }
     if (!change_is_write(&effect))
         return;
@@ -244,40 +297,14 @@ static void counted(struct monitor *monitor, const struct event *event)
     if (is_same(&writer, &lock->last))
         return; /* sent twice */
     monitor->counters->sections++;
-    explain_reads(monitor, event->lock, writer.value);
-    if (lock->is_known && writer.value != lock->counter + 1) {
-        monitor->counters->lost_updates++;
+    explain_reads(monitor, event, writer.value);
+    if (lock->is_known && writer.value != lock->counter + 1)
         lost(monitor, event, lock, &writer);
-    }
-    lock->is_known = true;
-    lock->counter = writer.value;
+    says(lock, writer.value, event->time_us);
     lock->last = writer;
 }
 
 /* --- what was not shown --- */
-
-/* An append may be answered behind one that came behind it. */
-static void note_entries(struct guarded *lock, const struct writer *writer,
-                         const struct event *event)
-{
-    const int64_t entries = event->reply.value;
-    const bool is_fewer =
-        lock->appends > 0 && entries <= lock->most && event->from_us >= lock->most_us;
-    if (!lock->is_odd && (is_fewer || entries < 1)) {
-        lock->is_odd = true;
-        lock->odd = *writer;
-        lock->odd.value = entries;
-        lock->odd_after = lock->most;
-    }
-    if (entries < 1)
-        return;
-    if (lock->appends++ == 0 || entries < lock->least)
-        lock->least = entries;
-    if (entries <= lock->most)
-        return;
-    lock->most = entries;
-    lock->most_us = event->time_us;
-}
 
 static void appended(struct monitor *monitor, const struct event *event)
 {
@@ -291,7 +318,7 @@ static void appended(struct monitor *monitor, const struct event *event)
     lock->pushed = writer;
     lock->server = event->server;
     if (!event->opaque)
-        note_entries(lock, &writer, event);
+        entries_note(&lock->entries, event);
 }
 
 /* Nothing is concluded from a counter of which a write may not have been seen. */
@@ -300,6 +327,7 @@ static void unshown(struct monitor *monitor, const struct event *event)
     struct no_lost_update *self = monitor->state;
     struct guarded *lock = &self->locks[event->lock];
     lock->is_known = false;
+    lock->is_touched = true;
     lock->last.client = NOBODY;
     lock->unsure++;
     if (!self->unshown[0])
@@ -319,11 +347,13 @@ static void accesses(struct monitor *monitor, const struct event *event)
     } else if (event->kind == EVENT_SEND) {
         access->is_read = !event->opaque && event->command.verb == VERB_GET;
         self->saw_request |= event_is_on(event, KEY_COUNTER) || event_is_on(event, KEY_LIST);
-    } else if (event->kind == EVENT_EXECUTE) {
-        access->is_executed = true;
+    } else if (event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR) {
+        access->is_executed |= event->kind == EVENT_EXECUTE;
+        access->is_refused = event->reply.kind == REPLY_ERROR;
     } else if (event->kind == EVENT_RETURN && access->is_called) {
+        const bool is_shown = access->is_executed || access->is_read;
         self->locks[event->lock].unsure -= is_answered;
-        if (event->result == RESULT_DONE && !access->is_executed && !access->is_read)
+        if (event->result == RESULT_DONE && (!is_shown || access->is_refused))
             unshown(monitor, event);
         access->is_called = false;
     }
@@ -343,8 +373,9 @@ static void forgotten(struct monitor *monitor, int server)
         if (lock->server != server)
             continue;
         lock->is_known = false;
+        lock->is_touched = lock->may_be_lost = true;
         lock->last.client = NOBODY;
-        lock->was_forgotten |= lock->appends > 0;
+        entries_forgotten(&lock->entries);
     }
 }
 
@@ -376,33 +407,30 @@ static void finish(struct monitor *monitor, int64_t end_us)
         }
 }
 
-/* Where nobody else writes, the list was empty at first. */
-static bool lacks_entries(const struct ledger *ledger, const struct guarded *lock)
+static const char *read_doubt(const struct monitor *monitor)
 {
-    const int64_t told = ledger->is_closed ? lock->most : lock->most - lock->least + 1;
-    return lock->appends > 0 && (told < lock->appends || told - lock->appends > lock->unsure);
+    struct no_lost_update *self = monitor->state;
+    const struct riddle *riddle = &self->riddle;
+    for (int i = 0; i < monitor->ledger->head->clients && self->odd_count > 0; i++)
+        if (self->odd[i].attempt != 0)
+            remain_odd(self, i, &self->odd[i]);
+    if (!riddle->is_there)
+        return NULL;
+    (void)snprintf(self->doubt, sizeof self->doubt,
+                   "%s found %" PRId64 " in the counter at %s, and nobody was seen to leave it so",
+                   riddle->client == NOBODY ? "the run itself"
+                                            : client_name(monitor->ledger, riddle->client),
+                   riddle->read.value, MS(riddle->read.time_us));
+    return self->doubt;
 }
 
 static const char *list_doubt(const struct monitor *monitor)
 {
     struct no_lost_update *self = monitor->state;
-    const struct ledger *ledger = monitor->ledger;
-    for (int i = 0; i < ledger->head->locks; i++) {
+    for (int i = 0; i < monitor->ledger->head->locks; i++) {
         const struct guarded *lock = &self->locks[i];
-        if (lock->was_forgotten || !(lock->is_odd || lacks_entries(ledger, lock)))
-            continue;
-        if (lock->is_odd)
-            (void)snprintf(self->listed, sizeof self->listed,
-                           "%s's append at %s was told that the list has %" PRId64
-                           " entries, and one before it %" PRId64,
-                           client_name(ledger, lock->odd.client), MS(lock->odd.time_us),
-                           lock->odd.value, lock->odd_after);
-        else
-            (void)snprintf(self->listed, sizeof self->listed,
-                           "the list was told to have %" PRId64 " entries, and %" PRId64
-                           " appends were seen",
-                           lock->most, lock->appends);
-        return self->listed;
+        if (entries_doubt(&lock->entries, monitor->ledger, lock->unsure, self->doubt))
+            return self->doubt;
     }
     return NULL;
 }
@@ -412,7 +440,8 @@ static const char *unproved(const struct monitor *monitor)
     const struct no_lost_update *self = monitor->state;
     if (self->unshown[0] && (self->saw_counter || self->saw_request))
         return self->unshown;
-    return list_doubt(monitor);
+    const char *doubt = read_doubt(monitor);
+    return doubt ? doubt : list_doubt(monitor);
 }
 
 static const char *excused(const struct monitor *monitor)

@@ -90,12 +90,12 @@ static inline void at(struct story *story, double ms)
     story->now_us = us;
 }
 
-/* Fills in what every event has, and feeds it. */
+/* Fills in what every event has (from_us, if it is not said), and feeds it. */
 static inline void happens(struct story *story, struct event event)
 {
     event.index = story->index++;
     event.time_us = story->now_us;
-    event.from_us = story->now_us;
+    event.from_us = event.from_us ? event.from_us : story->now_us;
     event.lock = story->lock;
     if (event.client >= 0 && event.attempt == 0)
         event.attempt = story->attempts[event.client];

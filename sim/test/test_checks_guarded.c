@@ -1,6 +1,7 @@
 /* test_checks_guarded.c - what the guarded counter and list were not seen to do: a write that is
  * told "done", and that no server executed; an append that is answered with other entries than
- * there can be. Nobody is blamed for it, and no-lost-update is unknown. */
+ * there can be; a read of what nobody has written. Nobody is blamed for it, and no-lost-update is
+ * unknown. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -171,6 +172,116 @@ static void a_list_that_its_server_forgot_begins_anew(void **state)
     assert_proved(&sections, "restart-empty");
 }
 
+/* --- what is read in the counter --- */
+
+static void looks(struct story *story, int64_t value)
+{
+    happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                  .client = -1,
+                                  .op = OP_ACCESS,
+                                  .command = {.verb = VERB_GET, .key = KEY_COUNTER},
+                                  .reply = value ? VALUE(value) : NIL});
+}
+
+/* A reads 0 and writes 1; B reads and writes that; and somebody looks behind both. */
+static void counted(bool is_closed, const int64_t told[4], const char *strikes_by,
+                    enum verdict verdict, enum cause cause)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    checks_free(story->checks);
+    story->head.is_closed = is_closed;
+    story->checks = checks_new_for(&story->head, &expiring);
+    acquires(story, A);
+    reads(story, A, told[0], whole);
+    writes(story, A, 1, whole);
+    releases(story, A, 1);
+    if (strikes_by)
+        strikes(story, strikes_by, -1, 0, 0);
+    acquires(story, B);
+    reads(story, B, told[1], whole);
+    writes(story, B, told[2], whole);
+    looks(story, told[3]);
+    releases(story, B, 1);
+    ends(story);
+    if (verdict == VERDICT_VIOLATED)
+        assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, cause);
+    else
+        assert_verdict(story, PROPERTY_NO_LOST_UPDATE, verdict);
+    if (verdict == VERDICT_UNKNOWN)
+        assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "nobody was seen to leave it so");
+    story_free(story);
+}
+
+static void what_is_read_was_written(void **state)
+{
+    static const struct {
+        int64_t told[4];
+        enum verdict open, closed;
+    } tried[] = {
+        {{0, 1, 2, 2}, VERDICT_HOLDS, VERDICT_HOLDS},
+        {{0, 1, 2, 1}, VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+        {{0, 1, 2, 3}, VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+        {{0, 1, 2, 0}, VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+        {{0, 6, 2, 2}, VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+        {{0, 0, 2, 2}, VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+        {{0, 2, 3, 3}, VERDICT_VIOLATED, VERDICT_UNKNOWN},
+        {{0, 0, 1, 1}, VERDICT_VIOLATED, VERDICT_UNKNOWN},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+        for (int is_closed = 0; is_closed < 2; is_closed++)
+            counted(is_closed, tried[i].told, NULL, is_closed ? tried[i].closed : tried[i].open,
+                    CAUSE_LOST_GRANT);
+}
+
+/* Others may have counted before; where there are none, it was 0. */
+static void a_counter_of_others_goes_on(void **state)
+{
+    static const int64_t before[] = {7, 1, 2, 2};
+    (void)state;
+    counted(false, before, NULL, VERDICT_VIOLATED, CAUSE_STALE_WRITE);
+    counted(true, before, NULL, VERDICT_UNKNOWN, CAUSE_NONE);
+}
+
+/* Whose server has lost its keys once may have done so again, closed or not. */
+static void a_server_that_forgets_explains_what_is_read(void **state)
+{
+    static const int64_t anew[] = {0, 0, 1, 1}, again[] = {0, 1, 2, 1};
+    (void)state;
+    for (int is_closed = 0; is_closed < 2; is_closed++) {
+        counted(is_closed, anew, "restart-empty", VERDICT_HOLDS, CAUSE_NONE);
+        counted(is_closed, again, "restart-empty", VERDICT_HOLDS, CAUSE_NONE);
+        counted(is_closed, again, "flush-scripts", VERDICT_UNKNOWN, CAUSE_NONE);
+    }
+}
+
+/* Told "done", and answered with an error: by the server, or by whoever is between. */
+static void what_was_answered_with_an_error_was_not_done(void **state)
+{
+    static const struct command write = {.verb = VERB_SET, .key = KEY_COUNTER, .value = 1};
+    static const struct reply error = {.kind = REPLY_ERROR};
+    enum { DONE, REFUSED, REFUSED_BETWEEN, REFUSED_AND_FAILED, SENT_AGAIN, WAYS };
+    (void)state;
+    for (int way = DONE; way < WAYS; way++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        calls(story, A, OP_ACCESS);
+        sends(story, A, 0, OP_ACCESS, write);
+        if (way != DONE && way != REFUSED_BETWEEN)
+            executes(story, A, OP_ACCESS, write, error);
+        if (way != REFUSED && way != REFUSED_AND_FAILED)
+            executes(story, A, OP_ACCESS, write, OK);
+        hears(story, A, 0, OP_ACCESS, write, way == DONE || way == SENT_AGAIN ? OK : error);
+        returns(story, A, OP_ACCESS, way == REFUSED_AND_FAILED ? RESULT_FAILED : RESULT_DONE);
+        is_refused(story, B);
+        releases(story, A, 1);
+        ends(story);
+        assert_verdict(story, PROPERTY_NO_LOST_UPDATE,
+                       way == REFUSED || way == REFUSED_BETWEEN ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +291,10 @@ int main(void)
         cmocka_unit_test(a_list_that_is_told_wrong_proves_nothing),
         cmocka_unit_test(a_list_of_others_goes_on),
         cmocka_unit_test(a_list_that_its_server_forgot_begins_anew),
+        cmocka_unit_test(what_is_read_was_written),
+        cmocka_unit_test(a_counter_of_others_goes_on),
+        cmocka_unit_test(a_server_that_forgets_explains_what_is_read),
+        cmocka_unit_test(what_was_answered_with_an_error_was_not_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
