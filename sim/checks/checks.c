@@ -255,9 +255,10 @@ static void conclude_unseen(const struct checks *checks, enum property property,
         is_no_proof ? NULL : black_box_finding(checks->black_box, property);
     *finding = (struct finding){.verdict = VERDICT_UNKNOWN, .first_index = NO_INDEX};
     /* That some lock can have answered so is no proof that this one did; what came behind two
-     * attempts at once was not looked at. */
+     * attempts at once was not looked at; and a return that is missing may have been a grant. */
     if (proved && proved->verdict == VERDICT_HOLDS &&
-        (property == PROPERTY_TRUTHFUL || checks->ledger.has_two_at_once))
+        (property == PROPERTY_TRUTHFUL || checks->ledger.has_two_at_once ||
+         checks->ledger.lacks_returns))
         proved = NULL;
     if (proved && (proved->verdict == VERDICT_VIOLATED || !vacuity))
         *finding = *proved;

@@ -198,7 +198,7 @@ struct told_none {
 /* A client and its last attempt. */
 struct ledger_client {
     int lock, attempt; /* attempt 0: none yet */
-    bool is_acquiring, is_releasing, is_dead;
+    bool is_acquiring, is_releasing, is_accessing, is_dead;
     int64_t call_us, call_index; /* of the acquire */
     bool was_free;               /* nobody's key was there at the call */
     unsigned
@@ -332,7 +332,9 @@ struct ledger {
     int64_t holders;      /* of all locks: believers */
     bool has_sends;       /* it tells when requests were sent, */
     bool has_hears;       /* and when replies were heard */
-    bool lacks_calls;     /* something returned, or was executed, that nobody had called */
+    bool lacks_calls;     /* something returned, or was executed, that nobody had called; or who was
+                             told that it has not the lock worked */
+    bool lacks_returns;   /* a client went on, and how what it had called ended is not told */
     bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an
                              attempt before its last: from then on calls and returns say nothing */
     bool has_stranger;    /* a key was there that nobody in the history wrote */
@@ -411,12 +413,12 @@ bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, 
 /* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
  * and not what its client holds by. */
 bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant);
-/* Has that client asked the server again, in the same attempt, since it asked for that grant? False
- * where nobody saw requests leave. */
 /* Has its client, a scheme of ours, never heard that it was granted it, or what became of something
  * that it sent there since? Then a message was lost, or is late, be its fault told or not. False
  * where nobody saw replies arrive. */
 bool ledger_is_unheard(const struct ledger *ledger, const struct grant *grant);
+/* Has that client asked the server again, in the same attempt, since it asked for that grant? False
+ * where nobody saw requests leave. */
 bool ledger_is_asked_again(const struct ledger *ledger, int client, int server,
                            const struct grant *grant);
 

@@ -7,9 +7,6 @@
 #include "checks/ledger_parts.h"
 
 #include "base/memory.h"
-#include "checks/finding.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 
 void ledger_client_init(struct ledger_client *client, int servers)
@@ -257,24 +254,4 @@ void ledger_judge_again(struct ledger *ledger, const struct event *event)
             grant_is_of(&key->again, event->client, event->attempt))
             take_over(ledger, event, s);
     }
-}
-
-void ledger_note_two_at_once(struct ledger *ledger, const struct event *event)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    const bool asks_for_more =
-        event->op == OP_ACQUIRE && client->is_holding && client->lock != event->lock;
-    const bool goes_back = event->op != OP_ACQUIRE && event->attempt != client->attempt &&
-                           event->attempt <= client->last_attempt;
-    if (event->is_inferred || (!asks_for_more && !goes_back))
-        return;
-    ledger->has_two_at_once = true;
-    if (ledger->strange[0])
-        return;
-    (void)snprintf(ledger->strange, sizeof ledger->strange,
-                   asks_for_more ? "%s asked for another lock at %s while it had one: who has two "
-                                   "locks at once is two clients here"
-                                 : "%s went back at %s to an attempt before its last: who has two "
-                                   "locks at once is two clients here",
-                   client_name(ledger, event->client), MS(event->time_us));
 }

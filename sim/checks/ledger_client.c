@@ -1,10 +1,8 @@
 /* ledger_client.c - see ledger.h: clients, their calls and what they believe, event by event. The
  * keys are in ledger_key.c. */
-#include "checks/finding.h"
 #include "checks/ledger_parts.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 /* --- holds --- */
 
@@ -137,7 +135,7 @@ static void called(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
-    ledger_note_two_at_once(ledger, event);
+    ledger_note_order(ledger, event);
     client->called_us = event->time_us;
     if (event->op == OP_ACQUIRE) {
         attempt_begin(ledger, event);
@@ -164,9 +162,9 @@ static void sent(struct ledger *ledger, const struct event *event)
     ledger->has_sends = true;
     if (!event_is_on(event, KEY_LOCK))
         return;
-        ledger_note_sent(ledger, event);
     if (event->op != OP_EXTEND && event->lane != LANE_RENEW) {
         ledger_note_asked(client, event);
+        ledger_note_sent(ledger, event);
         return;
     }
     if (client->renewals[event->server] == NEVER_US)
@@ -197,17 +195,6 @@ static void note_refused(struct ledger_client *client, const struct event *event
         client->asked_us[event->server] = event->from_us;
 }
 
-/* What nobody saw begin is a part of a history that is not whole. */
-static void note_missing(struct ledger *ledger, const struct event *event, const char *what)
-{
-    if (ledger->strange[0])
-        return;
-    ledger->lacks_calls = true;
-    (void)snprintf(ledger->strange, sizeof ledger->strange, "%s's %s of attempt %d at %s: %s",
-                   client_name(ledger, event->client), what, event->attempt, MS(event->time_us),
-                   "its call is not in the history");
-}
-
 static void executed(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
@@ -215,14 +202,13 @@ static void executed(struct ledger *ledger, const struct event *event)
     const bool is_elsewhere = event->op == OP_ACQUIRE && event->attempt > 0 &&
                               event->attempt == client->attempt && event->lock != client->lock;
     if (event->attempt > client->last_attempt || is_elsewhere)
-        note_missing(ledger, event, "command");
+        ledger_note_missing(ledger, event, "command");
     if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;
     ledger_execute(ledger, &execution);
     if (client->attempt != event->attempt)
         return;
     note_refused(client, event, &execution.effect);
-    ledger_note_heard(ledger, event);
     client->on_way[event->server] -= event->op == OP_ACQUIRE && client->on_way[event->server] > 0;
 }
 
@@ -232,10 +218,11 @@ static void heard(struct ledger *ledger, const struct event *event)
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     if (event->attempt > client->last_attempt)
-        note_missing(ledger, event, "reply");
+        ledger_note_missing(ledger, event, "reply");
     client->has_heard = ledger->has_hears = true;
     ledger_quote(&client->asked, event);
     client->heard = event->reply;
+    ledger_note_heard(ledger, event);
     if (event->op == OP_EXTEND || event->lane == LANE_RENEW)
         client->renewals[event->server] = NEVER_US;
 }
@@ -289,8 +276,8 @@ static void returned(struct ledger *ledger, const struct event *event)
 {
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
-    if (!has_called(client, event))
-        note_missing(ledger, event, operation_name(event->op));
+    if (!has_called(client, event) || ledger_lacks_access(ledger, event))
+        ledger_note_missing(ledger, event, operation_name(event->op));
     ledger->has_told |= !event->is_inferred;
     ledger->has_inferred |= event->is_inferred;
     if (event->op == OP_ACQUIRE && event->attempt == client->attempt) {
@@ -303,6 +290,8 @@ static void returned(struct ledger *ledger, const struct event *event)
             hold_begin(ledger, event);
         else
             had_for_nothing(ledger, event);
+    } else if (event->op == OP_ACCESS) {
+        client->is_accessing = false;
     } else if (event->op == OP_RELEASE && event->attempt == client->attempt) {
         client->is_releasing = false;
         had_for_nothing(ledger, event);
@@ -336,7 +325,7 @@ static void crashed(struct ledger *ledger, const struct event *event)
     if (client->is_acquiring)
         had_for_nothing(ledger, event);
     process_ended(ledger, event);
-    client->is_acquiring = client->is_releasing = false;
+    client->is_acquiring = client->is_releasing = client->is_accessing = false;
     client->is_dead = true;
 }
 

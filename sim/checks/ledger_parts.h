@@ -1,6 +1,6 @@
 /* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
  * ledger_key.c, ledger_lease.c, ledger_wait.c, ledger_doubt.c, ledger_fault.c, ledger_again.c,
- * ledger_left.c.
+ * ledger_left.c, ledger_order.c.
  * Nobody else includes it. */
 #ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
 #define PICKLOCK_CHECKS_LEDGER_PARTS_H
@@ -75,9 +75,16 @@ struct ledger_client *ledger_record(struct ledger *ledger, int client, int attem
 void ledger_ask_again(struct ledger *ledger, int client);
 /* Its record of that attempt, if there is one, comes into its place. */
 void ledger_turn_to(struct ledger *ledger, int client, int attempt);
-/* Of a client one attempt is kept, and of a holder one beside it: what is said of another one at
- * the same time would be lost. */
-void ledger_note_two_at_once(struct ledger *ledger, const struct event *event);
+/* --- ledger_order.c --- */
+
+/* A call, before the book takes it. Of a client one attempt is kept, and of a holder one beside it:
+ * what is said of another one at the same time would be lost. */
+void ledger_note_order(struct ledger *ledger, const struct event *event);
+/* An access of ours returns that was not called. */
+bool ledger_lacks_access(const struct ledger *ledger, const struct event *event);
+/* What nobody saw begin is a part of a history that is not whole. */
+void ledger_note_missing(struct ledger *ledger, const struct event *event, const char *what);
+
 /* What it holds is another attempt's from here on, if it asked again; it believes in one. */
 void ledger_forget_former(struct ledger *ledger, int client);
 
