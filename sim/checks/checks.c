@@ -126,6 +126,9 @@ static void count_fault(struct checks *checks, const struct event *event)
     for (int i = 0; event->client < 0 && i < ledger->head->locks && !is_in_hold; i++)
         is_in_hold = ledger->locks[i].holders > 0;
     checks->counters.faults_in_hold += is_in_hold;
+    checks->counters.stalls_in_release += event->client >= 0 &&
+                                          fault_effect(event->fault) == FAULT_PAUSES &&
+                                          ledger->clients[event->client].is_releasing;
     if (!is_in_hold && fault_effect(event->fault) == FAULT_SETS_RATE)
         checks->drifts[event->client >= 0 ? event->client : ledger->head->clients]++;
 }

@@ -67,7 +67,8 @@ struct counters {
     int64_t faults;             /* that struck: fault_is_strike() */
     int64_t struck[FAULT_ROWS]; /* of these, each */
     int64_t faults_in_hold;
-    int64_t contended; /* attempts that came to a lock which another client held */
+    int64_t stalls_in_release; /* of a client that was releasing */
+    int64_t contended;         /* attempts that came to a lock which another client held */
 };
 
 /* Of progress: for so many leases a lock that nobody holds may be refused; where clients judge

@@ -159,7 +159,8 @@ void result_sum_up_cell(struct result_row *row)
 
 const char *result_vacuity(const struct counters *counters, bool wants_faults)
 {
-    if ((!wants_faults && counters->faults == 0) || counters->faults_in_hold > 0)
+    if ((!wants_faults && counters->faults == 0) || counters->faults_in_hold > 0 ||
+        counters->stalls_in_release > 0)
         return NULL;
     return "no fault struck inside a hold: a longer run, or higher rates, may find something";
 }

@@ -198,7 +198,7 @@ struct judging {
 };
 
 /* Of a stress run: why no two holds can have been made to overlap; NULL: a fault struck inside a
- * hold, or none was wanted and none struck at all. */
+ * hold, a client stalled in its release, or none was wanted and none struck at all. */
 const char *result_vacuity(const struct counters *counters, bool wants_faults);
 
 /* Fills in the verdict, the properties and as_expected from findings[PROPERTY_COUNT]. */

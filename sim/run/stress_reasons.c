@@ -67,15 +67,12 @@ static const char past_us[] =
     "them is not seen, and no fault of the network strikes it. Use the addresses of init as they "
     "are (\"servers\")";
 
-/* Why nothing could have been found; NULL: it could. A stall within a release strikes behind the
- * hold, and is what was asked for all the same. */
+/* Why nothing could have been found; NULL: it could. */
 static const char *vacuity_of(const struct stress_options *options,
                               const struct stress_outcome *outcome, const struct counters *counters)
 {
     const char *unstruck = never_struck(options, outcome);
-    if (unstruck || outcome->struck[STRUCK_IN_RELEASE])
-        return unstruck;
-    return result_vacuity(counters, wants_faults(options));
+    return unstruck ? unstruck : result_vacuity(counters, wants_faults(options));
 }
 
 char *stress_unanswered(const struct stress_outcome *outcome)

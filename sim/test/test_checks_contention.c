@@ -148,6 +148,27 @@ static void a_directed_order_needs_two_who_ask(void **state)
     }
 }
 
+/* A run in which no fault struck inside a hold may have found something by that. */
+static void a_stall_in_a_release_is_counted(void **state)
+{
+    struct story *story = story_new(&expiring, 1, 300);
+    (void)state;
+    strikes(story, "pause", A, -1, 1);
+    acquires(story, A);
+    strikes(story, "pause", A, -1, 1);
+    calls(story, A, OP_RELEASE);
+    strikes(story, "give-up", A, 0, 0);
+    strikes(story, "pause", B, -1, 1);
+    strikes(story, "pause", A, -1, 1);
+    returns(story, A, OP_RELEASE, RESULT_FAILED);
+    strikes(story, "pause", A, -1, 1);
+    ends(story);
+    assert_int_equal(story->counters.faults, 5);
+    assert_int_equal(story->counters.faults_in_hold, 1);
+    assert_int_equal(story->counters.stalls_in_release, 1);
+    story_free(story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_minority_is_not_contended_for),
         cmocka_unit_test(a_refusal_that_was_told_is_contention),
         cmocka_unit_test(a_directed_order_needs_two_who_ask),
+        cmocka_unit_test(a_stall_in_a_release_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
