@@ -158,6 +158,7 @@ static void count_return(struct checks *checks, const struct event *event)
     case RESULT_UNSUPPORTED:
     case RESULT_CRASHED:
         checks->counters.errors++;
+        checks->counters.unsupported += event->result == RESULT_UNSUPPORTED;
         break;
     default:
         break;

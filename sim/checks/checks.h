@@ -59,6 +59,7 @@ struct finding {
 struct counters {
     int64_t operations, grants, refusals,
         errors;               /* calls that returned; granted; refused; failed */
+    int64_t unsupported;      /* of those that failed: a server did not know a command */
     int64_t overruns;         /* pairs of overlapping holds with cause overrun */
     int64_t foreign_releases; /* releases that removed another client's lock */
     int64_t lost_updates;

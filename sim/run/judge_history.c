@@ -55,6 +55,7 @@ static void add_row(const struct history_judging *judging, const struct history_
                                                   : head->incomplete[0] ? head->incomplete
                                                   : end->incomplete[0]  ? end->incomplete
                                                                         : NULL,
+                                   .is_unsupported = *head->scheme && counters->unsupported > 0,
                                    .gap = gap,
                                    .tells_all = head->has_promises,
                                    .vacuity = end->vacuous[0] ? end->vacuous : vacuity});

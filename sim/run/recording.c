@@ -17,8 +17,6 @@ static void recording_take(void *context, const struct event *event)
     if (recording->writer && recording->events == 1)
         history_writer_replace(recording->writer); /* it has begun */
     recording->has_executed |= event->kind == EVENT_EXECUTE && event->op != OP_ACCESS;
-    if (event->kind == EVENT_RETURN && event->result == RESULT_UNSUPPORTED)
-        recording->is_unsupported = true;
     checks_event(recording->checks, event);
     ungranted_event(&recording->ungranted, event, checks_holders(recording->checks));
     if (recording->series)

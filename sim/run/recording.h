@@ -19,9 +19,8 @@ struct recording {
     struct sink_thread *thread; /* takes its events; NULL: whoever makes them does */
     struct history_doubts end;  /* what its history is to say of it */
     int64_t events;
-    int64_t last_us;     /* time of its last event */
-    bool is_unsupported; /* a server did not know a command */
-    bool has_executed;   /* a server has executed one that a lock sent */
+    int64_t last_us;   /* time of its last event */
+    bool has_executed; /* a server has executed a command that a lock sent */
 };
 
 /* What stands at the head of the run's history. */

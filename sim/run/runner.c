@@ -138,6 +138,7 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
     int64_t began_us = monotonic_us();
     struct recording recording = {0};
     struct finding findings[PROPERTY_COUNT];
+    struct counters counters;
     struct world *world;
     run->sink = recording_sink(&recording);
     /* The world first: which server it is stands in the head of the history. */
@@ -171,14 +172,14 @@ static enum fail direct_row(struct runner *runner, const struct script *script, 
         recording_close(&recording);
         return fail;
     }
-    checks_finish(recording.checks, recording.last_us, findings, NULL);
+    checks_finish(recording.checks, recording.last_us, findings, &counters);
     const struct expectation *expectation =
         script->scenario ? scenario_expects(script->scenario, run->scheme) : NULL;
     if (script->scenario)
         drop_unpromised(findings, runner, run->scheme, expectation);
     const struct judging judging = {
         .expectation = expectation,
-        .is_unsupported = recording.is_unsupported,
+        .is_unsupported = counters.unsupported > 0,
         .error = fail == FAIL_UNKNOWN ? failure->text : NULL,
         .interrupted = is_cut_short ? failure->text : NULL,
         .gap = checks_gap(recording.checks),

@@ -348,7 +348,7 @@ static enum fail judge(struct result_row *row, struct recording *recording,
     if (doubt)
         take_back(findings, reasons.doubt ? watcher->proved : findings);
     result_judge(row, findings,
-                 &(struct judging){.is_unsupported = recording->is_unsupported,
+                 &(struct judging){.is_unsupported = counters.unsupported > 0,
                                    .interrupted = lost    ? lost
                                                   : doubt ? doubt
                                                           : reasons.interrupted,
