@@ -12,12 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     EVENTS_MAX = 512,
     CHANNEL_READ_MAX = 256 * 1024,
     OUT_ENOUGH = 1024 * 1024, /* then nothing more is read from sockets for now */
+    THICK = 2,                /* events of a batch: more come at once */
+    FULL = 64,                /* and so many are worth a wake */
+    GATHER_NS = 100 * 1000,
 };
 
 struct carried_socket {
@@ -306,6 +310,14 @@ static void listen_to(struct carrier_process *it, int *channel)
         _exit(1);
 }
 
+/* To be woken costs as much as to move a message. Where events come thickly, as with thousands of
+ * clients that all wait for us, the next ones are gathered first; a lone one is never waited on. */
+static void gather(int batch)
+{
+    if (batch >= THICK && batch < FULL)
+        (void)nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
+}
+
 _Noreturn void carrier_run(int rows, int sockets)
 {
     struct carrier_process *it = memory_new(1, sizeof *it);
@@ -316,9 +328,11 @@ _Noreturn void carrier_run(int rows, int sockets)
     it->events = epoll_create1(EPOLL_CLOEXEC);
     listen_to(it, &it->rows);
     listen_to(it, &it->sockets);
-    for (;;) {
+    for (int count = 0;;) {
         const bool may_wait = !it->first || block_length(&it->out) >= OUT_ENOUGH;
-        const int count = epoll_wait(it->events, events, EVENTS_MAX, may_wait ? -1 : 0);
+        if (may_wait)
+            gather(count);
+        count = epoll_wait(it->events, events, EVENTS_MAX, may_wait ? -1 : 0);
         if (count < 0 && errno != EINTR)
             _exit(1);
         /* Sockets first: a row of the channel may end one that an event is about. */
