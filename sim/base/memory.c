@@ -4,6 +4,7 @@
 #include "base/fail.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,11 +44,41 @@ void *memory_resize(void *old, size_t count, size_t size)
 /* --- what grows large --- */
 
 /* LARGE: half a huge page, for what has grown so far will soon fill one. */
-enum { HUGE_PAGE = 2 << 20, LARGE = HUGE_PAGE / 2 };
+enum {
+    HUGE_PAGE = 2 << 20,
+    LARGE = HUGE_PAGE / 2,
+    COLLAPSE = 25 /* MADV_COLLAPSE: now, not some time; Linux 6.1, and not in older headers */
+};
 
 static size_t pages(size_t bytes)
 {
     return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+/* Where malloc() has its small pieces, as the system says; false: it does not. */
+static bool small_pieces_lie(uintptr_t *begin, uintptr_t *end)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool is_heap = false;
+    while (maps && !is_heap && fgets(line, sizeof line, maps))
+        is_heap = strstr(line, "[heap]") && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, begin, end) == 2;
+    if (maps)
+        (void)fclose(maps);
+    return is_heap;
+}
+
+void memory_gather(void)
+{
+    uintptr_t begin, end;
+    if (!small_pieces_lie(&begin, &end))
+        return;
+    begin = (begin + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    end &= ~(uintptr_t)(HUGE_PAGE - 1);
+    if (begin >= end)
+        return;
+    madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* wishes, both */
+    madvise((void *)begin, end - begin, COLLAPSE);
 }
 
 static void unmap_pages(unsigned char *made, size_t bytes)

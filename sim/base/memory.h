@@ -25,6 +25,11 @@ void memory_drop(void *old, size_t count, size_t size);
 void *memory_piece(size_t bytes);
 void memory_piece_drop(void *piece, size_t bytes);
 
+/* What memory_new() and malloc() have made so far is put into huge pages, where the system has
+ * them: thousands of clients that are looked at in turns are found the faster. A wish; addresses
+ * stay. */
+void memory_gather(void);
+
 /* A copy of text (borrowed). The caller frees. */
 char *memory_text(const char *text);
 
