@@ -156,6 +156,7 @@ static void restore(struct ledger *ledger, const struct event *event, int lock,
         forget(ledger, event, lock, is_replica ? ENDING_FAILOVER : ENDING_RESTART_OLD);
     if (is_gone)
         return;
+    ledger->locks[lock].busy_index = event->index;
     const bool is_set_back = is_same && kept->expire_us < key->expire_us;
     struct grant grant = is_same ? key->grant : kept->grant;
     *key = *kept;

@@ -188,6 +188,7 @@ WRONG_LOCK(tries_again, .ttl_halves = 2, .tries_again = true)
 WRONG_LOCK(tries_for_ever, .ttl_halves = 0, .tries_again = true)
 WRONG_LOCK(never_acquired, .ttl_halves = 0, .expects = ANSWER_OTHER)
 WRONG_LOCK(refused_on_time_out, .ttl_halves = 2, .refuses_on_time_out = true)
+WRONG_LOCK(cleans_up, .ttl_halves = 2, .cleans_up = true)
 FENCED_LOCK(fence_refused_on_time_out, .ttl_halves = 2, .refuses_on_time_out = true)
 FENCED_LOCK(fence_tenfold, .ttl_halves = 20)
 WRONG_LOCK(overwrites, .overwrites = true)
@@ -196,7 +197,7 @@ static const struct scheme *const wrong_locks[] = {
     &scheme_ttl_threefold,  &scheme_ttl_tenfold,         &scheme_ttl_short,
     &scheme_ttl_never,      &scheme_tries_again,         &scheme_tries_for_ever,
     &scheme_never_acquired, &scheme_refused_on_time_out, &scheme_fence_refused_on_time_out,
-    &scheme_fence_tenfold,  &scheme_overwrites};
+    &scheme_fence_tenfold,  &scheme_overwrites,          &scheme_cleans_up};
 
 enum {
     MUTANTS = sizeof mutants / sizeof *mutants,
@@ -250,6 +251,22 @@ static void a_guess_is_not_a_loss(void **state)
         violated |= walk(&of, &slow_pace, (const enum fault[]){FAULT_STALL, others[i]}, 2);
     }
     assert_true(violated >> PROPERTY_TRUTHFUL & 1); /* it has guessed */
+}
+
+/* Whoever takes away the key first, and says "refused" then: it is not so where nobody's key was
+ * there since it asked, its own neither. */
+static void a_guess_is_judged_by_all_that_was_there(void **state)
+{
+    static const enum fault others[] = {FAULT_LOSE_REQUEST, FAULT_LATE_REQUEST, FAULT_LOSE_REPLY,
+                                        FAULT_LATE_REPLY,   FAULT_FAILOVER,     FAULT_RESTART_OLD};
+    unsigned violated = 0;
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const struct explore_options of = {.scheme = &scheme_cleans_up, .clients = 2, .servers = 1};
+        violated |= walk(&of, &slow_pace, (const enum fault[]){others[i], FAULT_LOSE_REPLY}, 2);
+        violated |= walk(&of, &slow_pace, (const enum fault[]){others[i], FAULT_STALL}, 2);
+    }
+    assert_true(violated >> PROPERTY_TRUTHFUL & 1);
 }
 
 /* stamp-getset, which says "refused" of a stamp that it has taken over. */
@@ -366,6 +383,7 @@ int main(void)
         cmocka_unit_test(not_mine_is_judged_by_what_each_server_had),
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
         cmocka_unit_test(a_guess_is_not_a_loss),
+        cmocka_unit_test(a_guess_is_judged_by_all_that_was_there),
         cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),
         cmocka_unit_test(a_timer_within_a_tick_follows_its_clock),
         cmocka_unit_test(who_is_on_the_way_waits_too),

@@ -5,6 +5,7 @@
 #include "test/explore_replay.h"
 #include "test/explore_run.h"
 #include "test/sample.h"
+#include "test/wrong_locks.h"
 
 /* Counted by hand: A's SET (call, arrive, hear), its stall and two ticks, B's SET (call, arrive),
  * A's DEL (call, arrive). */
@@ -156,6 +157,44 @@ static void same_search_same_witness(void **state)
     explore_outcome_free(&two);
 }
 
+/* Takes away the key that it was not granted, and says "refused". */
+WRONG_LOCK(cleans_up, .ttl_halves = 2, .cleans_up = true)
+
+static struct explore_finding truthful_of_one(enum fault fault, enum explore_search search)
+{
+    static struct finding findings[PROPERTY_COUNT];
+    struct failure failure = {0};
+    struct explore_outcome outcome;
+    struct explore_options options = options_of("set-nx-px-cad", (int)fault);
+    options.scheme = &scheme_cleans_up;
+    options.clients = 1;
+    options.search = search;
+    options.runs_max = 200;
+    run(&options, &outcome);
+    struct explore_finding finding = outcome.findings[PROPERTY_TRUTHFUL];
+    const struct replay replay = {
+        .scheme = options.scheme, .clients = 1, .servers = 1, .lease_us = outcome.lease_us};
+    if (finding.verdict == VERDICT_VIOLATED) {
+        assert_true(
+            replay_choices(&replay, finding.choices, finding.choices_count, findings, &failure));
+        assert_int_equal(findings[PROPERTY_TRUTHFUL].verdict, VERDICT_VIOLATED);
+    }
+    explore_outcome_free(&outcome);
+    return finding;
+}
+
+/* "Refused" is not so where the lock was free all along. What its own request had made, and its DEL
+ * has taken away, was there. */
+static void a_guess_is_wrong_where_no_key_was(void **state)
+{
+    (void)state;
+    assert_int_equal(truthful_of_one(FAULT_LOSE_REQUEST, SEARCH_EXHAUSTIVE).verdict,
+                     VERDICT_VIOLATED);
+    assert_int_equal(truthful_of_one(FAULT_LOSE_REQUEST, SEARCH_RANDOM).verdict, VERDICT_VIOLATED);
+    assert_int_equal(truthful_of_one(FAULT_LOSE_REPLY, SEARCH_EXHAUSTIVE).verdict, VERDICT_HOLDS);
+    assert_int_equal(truthful_of_one(FAULT_LOSE_REPLY, SEARCH_RANDOM).verdict, VERDICT_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_search_can_be_for_one_property),
         cmocka_unit_test(witnesses_replay),
         cmocka_unit_test(same_search_same_witness),
+        cmocka_unit_test(a_guess_is_wrong_where_no_key_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

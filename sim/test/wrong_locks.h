@@ -18,6 +18,7 @@ enum wrong_step {
     WRONG_ASKED,
     WRONG_WAITED,
     WRONG_ASKED_AGAIN,
+    WRONG_CLEANED,
     WRONG_HELD,
     WRONG_COMPARED
 };
@@ -30,6 +31,7 @@ struct wrong {
     enum wrong_answer expects; /* of the server: what it does not say, or nothing at all */
     bool mints_fence;          /* with the grant; that is not wrong */
     bool refuses_on_time_out;  /* and does not say "failed" */
+    bool cleans_up;            /* says "refused" of all that is not the answer, behind a DEL */
     bool refuses_always;       /* the same of all that is not the answer */
     bool overwrites;           /* SET, whatever is there */
     bool releases_always;      /* "released", whatever became of it */
@@ -95,6 +97,12 @@ static inline void wrong_run(const struct wrong *wrong, void *state, const struc
         AWAIT(self, WRONG_WAITED);
         wrong_ask(wrong, lease, out);
         AWAIT(self, WRONG_ASKED_AGAIN);
+    }
+    if (!wrong_is_granted(wrong, in) && wrong->cleans_up) {
+        out_del(out, SERVER_ONE);
+        AWAIT(self, WRONG_CLEANED);
+        out_refused(out);
+        SCRIPT_RETURN(self);
     }
     if (!wrong_is_granted(wrong, in)) {
         if (wrong_is_refused(wrong, in))

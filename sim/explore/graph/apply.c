@@ -140,8 +140,19 @@ static bool is_stepped_over(struct expansion *it)
     return true;
 }
 
+/* The key is there after the step: nobody who asks then finds the lock free all along. */
+static void step_take(struct expansion *it)
+{
+    if (!properties_is_key_there(it->space, it->step.words))
+        return;
+    for (int i = 0; i < it->space->config.clients; i++)
+        it->step.words[i] = space_take(it->space, it->step.words[i]);
+}
+
 static inline void step_close(struct expansion *it)
 {
+    if (it->space->config.judges_guesses)
+        step_take(it);
     if (it->space->config.has_partial_order) {
         uint32_t *budget = budget_of(it->space, it->step.words);
         *budget = persistent_with_owner(*budget, OWNER_NOBODY);

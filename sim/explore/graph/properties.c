@@ -43,6 +43,24 @@ bool properties_brings_back(struct state_space *space, const uint32_t *before,
     return !is_kept(space, before, client, server) && is_kept(space, after, client, server);
 }
 
+/* And once its client was told so? What a refused GETSET has taken over is not its: as swap_lost()
+ * of checks/ledger_fault.c. */
+static bool is_kept_when_told(struct state_space *space, const uint32_t *words, int client,
+                              int server, unsigned did)
+{
+    const uint32_t state = words[space->config.clients + server];
+    return is_kept(space, words, client, server) &&
+           !(did & DID_REFUSE && space_server_facts(space, state)->is_back_if_refused);
+}
+
+static bool keeps_any(struct state_space *space, const uint32_t *words, int client, unsigned did)
+{
+    for (int s = 0; s < space->config.servers; s++)
+        if (is_kept_when_told(space, words, client, s, did))
+            return true;
+    return false;
+}
+
 static int count_kept(struct state_space *space, const uint32_t *words, int client)
 {
     int kept = 0;
@@ -87,7 +105,7 @@ static unsigned kept_all_along(struct state_space *space, const uint32_t *words,
     if (must_refuse(facts, did) && space->config.subject != &subject_in_c)
         return 0;
     for (int s = 0; s < space->config.servers; s++)
-        if (is_kept(space, words, client, s) && !(overtaken >> s & 1) &&
+        if (is_kept_when_told(space, words, client, s, did) && !(overtaken >> s & 1) &&
             ghost_counts(&space->config, ghost_at(space, words, s)))
             kept |= 1u << s;
     return kept;
@@ -155,16 +173,24 @@ unsigned properties_of_extend(struct state_space *space, const uint32_t *words, 
     return 0;
 }
 
-/* It was told "refused" on no server's word, and no key is there. */
+bool properties_is_key_there(const struct state_space *space, const uint32_t *words)
+{
+    const struct config *config = &space->config;
+    for (int s = 0; s < config->servers; s++)
+        if (space_server_facts(space, words[config->clients + s])->is_there)
+            return true;
+    return false;
+}
+
+/* It was told "refused" on no server's word, and no key is there, nor was any since it asked. As
+ * is_free_all_along() of checks/truthful.c. */
 static bool is_guess_wrong(struct state_space *space, const uint32_t *words, unsigned did)
 {
     const struct config *config = &space->config;
-    if (!(did & DID_GUESS) || config_quorum(config) > 1)
+    if (!(did & DID_GUESS) || config_quorum(config) > 1 || properties_is_key_there(space, words))
         return false;
-    for (int s = 0; s < config->servers; s++)
-        if (space_server_facts(space, words[config->clients + s])->is_there)
-            return false;
-    return true;
+    space->has_guessed |= !config->judges_guesses;
+    return config->judges_guesses;
 }
 
 unsigned properties_of_return(struct state_space *space, const uint32_t *words, int client,
@@ -174,7 +200,7 @@ unsigned properties_of_return(struct state_space *space, const uint32_t *words, 
     if (did & DID_GRANT)
         return properties_of_grant(space, words, client);
     unsigned violated = did & DID_CRASH ? bit(PROPERTY_NO_CRASH) : 0;
-    bool is_any_kept = count_kept(space, words, client) > 0;
+    bool is_any_kept = keeps_any(space, words, client, did);
     /* What was granted behind the answer nobody could have told it of. Of a quorum a minority may
      * always be left: there every orphan counts alike. */
     bool is_told = config_quorum(config) > 1 || (did & (DID_REFUSE | DID_NOT_MINE | DID_RELEASE) &&

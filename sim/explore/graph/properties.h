@@ -39,6 +39,9 @@ static inline unsigned violated_for(const struct explore_options *options, unsig
 /* Do enough servers keep the lock for the last attempt of the client at that position? */
 bool properties_is_owner(struct state_space *space, const uint32_t *words, int client);
 
+/* Does any server have the lock key, whosever it is? */
+bool properties_is_key_there(const struct state_space *space, const uint32_t *words);
+
 /* Has the server the client's lock only now? words before and after what befell it. */
 bool properties_brings_back(struct state_space *space, const uint32_t *before,
                             const uint32_t *after, int client, int server);

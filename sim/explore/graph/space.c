@@ -105,6 +105,8 @@ static void server_facts_fill(struct state_space *space, uint32_t number,
     server_facts->newest_past = (int16_t)server_state_newest_past(server_state);
     server_facts->aged[0] = server_facts->aged[1] = UNKNOWN_ID;
     server_facts->ghost = server_state->keyspace.ghost;
+    server_facts->is_back_if_refused = server_state->keyspace.is_tentative &&
+                                       server_state->keyspace.previous.owner != GHOST_NOBODY;
     if (server_state->replica_state == REPLICA_CUT)
         server_facts->kept = server_state->replica.ghost;
     if (server_state->has_saved)

@@ -71,7 +71,9 @@ struct server_facts {
     bool has_delayed;         /* one of them follows an earlier fault */
     uint32_t injections;      /* faults that it may be struck by: bits */
     bool is_watched;
-    uint8_t reach;       /* enum server_reach */
+    bool is_back_if_refused; /* the ghost owner has it by GETSET; told "refused", it is the one's
+                                again who had it before */
+    uint8_t reach;           /* enum server_reach */
     bool must_be_back;   /* it was out of reach for as long as it may be: time waits for its end */
     bool is_there;       /* the lock key exists */
     bool is_endless;     /* and never expires */
@@ -100,6 +102,7 @@ enum memo_kind {
     MEMO_BREAKS,
     MEMO_REACHES,
     MEMO_RECOUNTS,
+    MEMO_TAKEN,
     MEMO_RENAMED_CLIENT_STATES,
     MEMO_RENAMED_SERVER_STATES,
     MEMO_RENAMED_FENCES,
@@ -119,10 +122,12 @@ struct state_space {
     struct action *actions;
     uint32_t actions_count, actions_size;
     enum contract_violation
-        violation;            /* the first that was met: nothing of the search counts then */
-    unsigned violation_slip;  /* of which field (declared.h); 0: none */
-    int64_t violation_at;     /* the step that the scheme went on from */
-    bool breaks_promise;      /* the scheme is not what partial_order.h requires */
+        violation;           /* the first that was met: nothing of the search counts then */
+    unsigned violation_slip; /* of which field (declared.h); 0: none */
+    int64_t violation_at;    /* the step that the scheme went on from */
+    bool breaks_promise;     /* the scheme is not what partial_order.h requires */
+    bool has_guessed; /* somebody said "refused" on no server's word where no key is, and nobody
+                         knows whether one was: config.judges_guesses is to be set */
     bool can_states_be_wrong; /* the scheme promises what a state alone can break, and one may */
     struct memo memos[MEMO_COUNT];
     struct projections projections;
@@ -236,6 +241,9 @@ uint32_t space_reach(struct state_space *space, uint32_t client_state, int serve
 
 /* A refused attempt that was to be made again for nothing counts after all. */
 uint32_t space_spend_round(struct state_space *space, uint32_t client_state);
+
+/* The lock key is there: whoever asks for the lock then has not found it free all along. */
+uint32_t space_take(struct state_space *space, uint32_t client_state);
 
 /* The counter was written by another client, or the server that keeps it forgot its keys: what a
  * client knows of it. */

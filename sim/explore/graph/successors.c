@@ -48,7 +48,7 @@ void successors_start(const struct successors *successors, const struct explore_
 bool successors_have_quick(const struct successors *successors)
 {
     const struct config *config = &successors->space->config;
-    return config->servers == 1 && !config->scheme->uses_client_clock &&
+    return config->servers == 1 && !config->scheme->uses_client_clock && !config->judges_guesses &&
            !space_has_fences(successors->space);
 }
 

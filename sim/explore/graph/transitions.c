@@ -144,6 +144,24 @@ uint32_t space_reach(struct state_space *space, uint32_t client_state, int serve
         &(struct transition){.client_state = client_state, .server = server, .how = how});
 }
 
+/* --- whoever asks while the key is there --- */
+
+static uint64_t take(struct state_space *space, const struct transition *it)
+{
+    struct client_state after;
+    space_read_client(space, it->client_state, &after);
+    after.flags |= CLIENT_TAKEN;
+    return space_number_client(space, &after);
+}
+
+uint32_t space_take(struct state_space *space, uint32_t client_state)
+{
+    if (space_client(space, client_state)->phase != PHASE_ACQUIRING)
+        return client_state;
+    return (uint32_t)space_memoized(space, MEMO_TAKEN, client_state, take,
+                                    &(struct transition){.client_state = client_state});
+}
+
 /* --- what critical sections did --- */
 
 static uint64_t recount(struct state_space *space, const struct transition *it)

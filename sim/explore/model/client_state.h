@@ -78,7 +78,8 @@ enum { AGO_FORGOTTEN = 2 };
     BIT(CLIENT_SLOW)     /* nor end its critical section */                                        \
     BIT(CLIENT_STRUCK)   /* a fault cost this attempt an answer, or may leave a lock behind */     \
     BIT(CLIENT_SWAPPED)  /* ghost state: its GETSET has lost */                                    \
-    BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there */           \
+    BIT(CLIENT_TAKEN)    /* a server has told this attempt that the lock key is there; or it was,  \
+                            where config.judges_guesses */                                         \
     BIT(CLIENT_WATCHES)  /* this attempt has watched the lock key */                               \
     BIT(CLIENT_HEARING)  /* it waited for all replies, and hears them now, one after the other */  \
     BIT(CLIENT_ANSWERED) /* partial_order.h: one of what it waits for was executed since its last  \

@@ -20,6 +20,7 @@ void config_init(struct config *config, const struct explore_options *options)
     config->repeats_commands = config->subject != &subject_in_c; /* a library may, by itself */
     config->has_extends = options->has_extends;
     config->judges_grants = config->subject != &subject_in_c && options->servers == 1;
+    config->judges_guesses = options->judges_guesses;
     config->has_short_waits = options->has_short_waits;
     config->clients = options->clients;
     config->rounds = options->rounds;

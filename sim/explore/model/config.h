@@ -56,7 +56,8 @@ struct config {
     struct lease lease;          /* of every attempt, but for its token */
     bool repeats_commands;       /* one may be executed twice */
     bool has_extends, has_short_waits; /* as of the options */
-    bool judges_grants; /* was who is told "granted" granted it? Of a foreign program */
+    bool judges_grants;  /* was who is told "granted" granted it? Of a foreign program */
+    bool judges_guesses; /* as of the options */
     /* What faults ask for: fault_kind.prepare. */
     bool is_collision;              /* all draw the same token */
     bool keeps_commands;            /* of what was executed: it may be needed again */

@@ -97,6 +97,9 @@ struct explore_options {
     unsigned leftovers_too; /* LEFTOVERS_NEVER, but for these properties: bits */
     unsigned sought; /* bit a property: the search ends when the shortest path to each of them is
                         known; 0: never before its end */
+    /* Of whoever says "refused" on no server's word it is kept whether the lock was free all along.
+       explore() sets it where somebody does: that takes states. */
+    bool judges_guesses;
     bool has_full_states; /* keep whole states, not fingerprints: nothing is lost to collisions */
     bool skips_progress;  /* keep no edges: progress stays unknown, and memory is saved */
     uint64_t hash_seed;

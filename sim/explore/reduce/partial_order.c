@@ -12,8 +12,8 @@ bool partial_order_suits(const struct explore_options *options)
     const struct scheme *scheme = options->scheme;
     return options->servers > 1 && !options->has_extends && scheme->waits_for_all &&
            scheme->is_even_handed && !scheme->uses_client_clock && !scheme->promises_notice &&
-           options->section != SECTION_WRITE && options->reductions & REDUCE_EAGER &&
-           options->reductions & REDUCE_ORDER;
+           options->section != SECTION_WRITE && !options->judges_guesses &&
+           options->reductions & REDUCE_EAGER && options->reductions & REDUCE_ORDER;
 }
 
 /* --- strikes --- */

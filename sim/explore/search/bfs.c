@@ -322,6 +322,7 @@ static void expand(struct bfs_run *run, const uint32_t *words)
         search->end = END_CONTRACT;
         run->is_over = true;
     }
+    run->is_over |= search->space.has_guessed;
     if (search->space.config.has_partial_order &&
         (search->space.breaks_promise || search->space.can_states_be_wrong))
         search->is_precondition_violated = run->is_over = true;

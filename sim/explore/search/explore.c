@@ -178,7 +178,8 @@ static enum fail outcome_take(struct search *search, struct explore_outcome *out
 {
     enum fail fail = search->space.violation ? space_fail(&search->space, failure) : FAIL_NONE;
     outcome_add(search, outcome);
-    if (!fail)
+    outcome->has_guessed |= search->space.has_guessed;
+    if (!fail && !outcome->has_guessed)
         outcome_build(search, outcome);
     search_close(search);
     return fail;
@@ -250,7 +251,8 @@ static void explore_partial_order(const struct explore_options *given, bool is_j
     search_partial_order(&search);
     search.is_enough = options.sought ? has_seen_all : NULL;
     search_run(&search);
-    violations->is_good = !search.is_precondition_violated && !search.space.violation;
+    violations->is_good =
+        !search.is_precondition_violated && !search.space.violation && !search.space.has_guessed;
     violations->end = search.end;
     if (violations->is_good) {
         if (search.end == END_COMPLETE && search.keeps_edges)
@@ -343,6 +345,17 @@ static enum fail explore_quorum(const struct explore_options *given,
     return fail;
 }
 
+static enum fail explore_any(const struct explore_options *options, struct explore_outcome *outcome,
+                             struct failure *failure)
+{
+    outcome_open(outcome, options);
+    if (options->search != SEARCH_EXHAUSTIVE)
+        return random_search(options, outcome, failure);
+    if (partial_order_suits(options))
+        return explore_quorum(options, outcome, failure);
+    return explore_all(options, true, outcome, failure);
+}
+
 enum fail explore(const struct explore_options *given, struct explore_outcome *outcome,
                   struct failure *failure)
 {
@@ -350,12 +363,12 @@ enum fail explore(const struct explore_options *given, struct explore_outcome *o
     memset(outcome, 0, sizeof *outcome);
     if (options_read(given, &options, failure))
         return FAIL_INPUT;
-    outcome_open(outcome, &options);
-    if (options.search != SEARCH_EXHAUSTIVE)
-        return random_search(&options, outcome, failure);
-    if (partial_order_suits(&options))
-        return explore_quorum(&options, outcome, failure);
-    return explore_all(&options, true, outcome, failure);
+    enum fail fail = explore_any(&options, outcome, failure);
+    if (fail || !outcome->has_guessed)
+        return fail;
+    explore_outcome_free(outcome);
+    options.judges_guesses = true;
+    return explore_any(&options, outcome, failure);
 }
 
 void explore_outcome_free(struct explore_outcome *outcome)

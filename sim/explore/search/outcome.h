@@ -41,6 +41,7 @@ struct explore_finding {
 
 struct explore_outcome {
     enum explore_end end;
+    bool has_guessed; /* of a search without judges_guesses: nothing of it counts */
     uint64_t states, transitions;
     int lease_ticks; /* as searched */
     int depth;       /* events of the longest shortest path */

@@ -131,7 +131,8 @@ static void make_step(struct portfolio *it, struct strategy_run *run, int at)
 static bool is_over(const struct portfolio *it)
 {
     return it->made.count == RUN_STEPS_MAX || it->circle == CIRCLE_MAX ||
-           it->outcome->end == END_UNSUPPORTED || it->replayer.space.violation;
+           it->outcome->end == END_UNSUPPORTED || it->replayer.space.violation ||
+           it->replayer.space.has_guessed;
 }
 
 static void make_run(struct portfolio *it, enum strategy strategy)
@@ -188,6 +189,8 @@ static enum explore_end limit_of(struct portfolio *it)
     uint64_t runs_max = options->runs_max ? options->runs_max : EXPLORE_RUNS;
     if (it->replayer.space.violation)
         return END_CONTRACT;
+    if (it->replayer.space.has_guessed)
+        return END_STOPPED;
     if (it->outcome->runs >= runs_max)
         return END_RUNS;
     if (options->states_max && it->visited.count >= options->states_max)
@@ -272,9 +275,10 @@ enum fail random_search(const struct explore_options *options, struct explore_ou
     outcome->states = it.visited.count;
     outcome->transitions = it.steps;
     outcome->lost = options->has_full_states ? 0 : states * states / 36893488147419103232.0;
+    outcome->has_guessed = it.replayer.space.has_guessed;
     if (it.replayer.space.violation)
         fail = space_fail(&it.replayer.space, failure);
-    else
+    else if (!outcome->has_guessed)
         shorten(&it);
     outcome->bytes = bytes_of(&it);
     for (int i = 0; i < PROPERTY_COUNT; i++)
