@@ -70,8 +70,8 @@ static void begin_attempt(struct telling *it, int number)
     struct holder *holder = &it->watching->holders[number];
     holder_settle(it->watching, holder);
     holder->attempt++;
-    holder->key = it->seen->key;
     holder->is_open = false;
+    holder_asked(it->watching, number, it->seen->link, it->seen->key);
     *holder->first_token = '\0';
 }
 
@@ -123,6 +123,8 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     if (who == NOBODY_KNOWN)
         return;
     ask_others(it, who);
+    if (watching->holders[who].is_open)
+        doubt_twofold(it, who, TWOFOLD_GRANTED);
     begin_attempt(it, who);
     tell_effects(it, did, OP_ACQUIRE);
     tell_operation(it, who, OP_ACQUIRE, is_grant ? RESULT_GRANTED : RESULT_FAILED, always);
@@ -180,6 +182,8 @@ static void deleted(struct telling *it)
         author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
     else if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);
+    else if (named == owner)
+        doubt_twofold(it, owner, TWOFOLD_NAMES);
     tell_effects(it, DID_DELETED, OP_RELEASE);
     if (author.holder == owner) {
         released_by_owner(it, owner, author.is_proved);
@@ -236,6 +240,8 @@ static void extended(struct telling *it, enum did did)
     struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
     if (named == NOBODY_KNOWN)
         author = holder_author(watching, it->seen->link, it->seen->key);
+    else if (named == it->key->owner)
+        doubt_twofold(it, named, TWOFOLD_NAMES);
     tell_leave_key(it);
     tell_effects(it, did, OP_EXTEND);
     const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
@@ -337,6 +343,8 @@ static void unchanged(struct telling *it)
         token_at && !is_owner && (is_refusal || (lists && it->reply.kind != REPLY_ERROR));
     if (is_refused)
         holder_refused(watching, it->seen->link, it->seen->key);
+    if (token_at && is_owner && it->reply.kind != REPLY_ERROR)
+        doubt_twofold(it, named, TWOFOLD_ASKS);
     if (named != NOBODY_KNOWN && watching->holders[named].key == it->seen->key &&
         !(is_refused && is_script)) {
         /* Who asks for the lock again does not act as its holder. */

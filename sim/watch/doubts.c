@@ -35,6 +35,31 @@ char *doubt_author(const struct telling *it, const struct author *author, const 
         others[*name ? OTHERS_GRANTED : author->others]);
 }
 
+void doubt_twofold(struct telling *it, int holder, enum twofold what)
+{
+    static const char *const words[] = {
+        [TWOFOLD_GRANTED] = "is granted the lock with the token of",
+        [TWOFOLD_ASKS] = "asks for the lock with the token of",
+        [TWOFOLD_NAMES] = "has asked for the lock itself, and names the token of"};
+    static const char *const of_holder[] = {[TWOFOLD_GRANTED] = "which has not released it",
+                                            [TWOFOLD_ASKS] = "which has it",
+                                            [TWOFOLD_NAMES] = "which was granted it"};
+    struct watched_run *watching = it->watching;
+    struct watched_link *link = it->seen->link;
+    if (watching->outcome->open ||
+        (what == TWOFOLD_NAMES && !holder_has_asked(watching, holder, link)) ||
+        !holder_is_twofold(watching, holder, link))
+        return;
+    const struct holder *own = &watching->holders[holder];
+    doubt_say(
+        watching,
+        memory_format("%s at %.1f ms: %s %s %s, %s, in another process (%s): whether both are "
+                      "one client, nobody can tell",
+                      opaque_words(&it->opaque), (double)it->seen->done_us / 1000,
+                      watched_link_peer(link)->label, words[what], own->name, of_holder[what],
+                      own->peer.label));
+}
+
 void doubt_delete(struct telling *it, struct holder *holder)
 {
     if (holder->doubt)

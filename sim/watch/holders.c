@@ -267,9 +267,40 @@ int holder_for(struct watched_run *watching, const char *value, struct watched_l
     struct holder *holder = &watching->holders[place];
     watching->has_pool |= strcmp(holder->token, value) == 0 && holder->link != link->number;
     (void)strcpy(holder->token, value);
-    holder->link = link->number;
     holder->used = ++watching->uses;
     return place;
+}
+
+/* --- one token in two processes --- */
+
+void holder_asked(struct watched_run *watching, int holder, struct watched_link *link, int key)
+{
+    struct holder *it = &watching->holders[holder];
+    const struct peer_process *peer = watched_link_peer(link);
+    if (it->key != key)
+        it->asked_count = 0;
+    else if (it->peer.pid && it->peer.pid != peer->pid)
+        it->asked[it->asked_count++ % ASKED_MAX] = it->peer.pid;
+    it->key = key;
+    it->peer = *peer;
+    it->link = link->number;
+}
+
+static bool has_end(const struct watched_run *watching, uint64_t number, int pid)
+{
+    for (const struct watched_link *link = watching->open; link; link = link->next)
+        if (link->number == number)
+            return peer_has(link->peer_port, proxy_port(watching->proxy), pid);
+    return false;
+}
+
+bool holder_is_twofold(struct watched_run *watching, int holder, struct watched_link *link)
+{
+    const struct holder *it = &watching->holders[holder];
+    const struct peer_process *peer = watched_link_peer(link);
+    return peer->pid && it->peer.pid && peer->pid != it->peer.pid &&
+           !has_end(watching, link->number, it->peer.pid) &&
+           !has_end(watching, it->link, peer->pid);
 }
 
 int holder_unknown(struct watched_run *watching)
@@ -348,6 +379,19 @@ static bool was_refused(const struct watched_key *row, int pid)
         if (row->refused[i] == pid)
             return true;
     return false;
+}
+
+bool holder_has_asked(struct watched_run *watching, int holder, struct watched_link *link)
+{
+    const struct holder *it = &watching->holders[holder];
+    const struct watched_key *row = &watching->keys.rows[it->key];
+    if (!row->refused_count && !it->asked_count)
+        return false; /* nobody has, and none needs to be looked for */
+    const int pid = watched_link_peer(link)->pid;
+    for (int i = 0; i < ASKED_MAX && i < it->asked_count; i++)
+        if (it->asked[i] == pid)
+            return true;
+    return was_refused(row, pid);
 }
 
 /* A process that was refused the lock, and to which its owner can have handed nothing: whoever it

@@ -27,6 +27,7 @@ enum {
     SHOWN_MAX = 16 * 1024, /* of a request, by the proxy */
     EVIDENT_MAX = 512,     /* bytes of a request */
     EVIDENT_WORDS = 6,     /* "SET key token NX PX 1" */
+    ASKED_MAX = 8,
     NOBODY_KNOWN = -1,
 };
 
@@ -34,7 +35,8 @@ enum {
  * released, the next token of the same process may take its place. */
 struct holder {
     char name[16];
-    struct peer_process peer;
+    struct peer_process peer;          /* from which it asked for the lock last ... */
+    int asked[ASKED_MAX], asked_count; /* ... and before that; of more the last */
     char token[VALUE_TEXT_MAX];
     char first_token[VALUE_TEXT_MAX]; /* with which it was granted the lock, where somebody whom
                                          nothing names has put another value there; else empty */
@@ -372,6 +374,15 @@ struct author holder_author(struct watched_run *watching, struct watched_link *l
  * it and has not released it. */
 bool holder_is_anothers_link(struct watched_run *watching, struct watched_link *link, int key);
 const struct peer_process *watched_link_peer(struct watched_link *link);
+/* It asks for the lock over that link. */
+void holder_asked(struct watched_run *watching, int holder, struct watched_link *link, int key);
+/* Does the token of that holder, that comes over link, come from another process than that which
+ * asked for the lock with it? It is not where a connection of either is the other's, too: what was
+ * forked has it. */
+bool holder_is_twofold(struct watched_run *watching, int holder, struct watched_link *link);
+/* Has the process at the other end of link asked for the lock itself, with that token or another
+ * one? */
+bool holder_has_asked(struct watched_run *watching, int holder, struct watched_link *link);
 /* Somebody at the other end of link was refused the lock that stands there. */
 void holder_refused(struct watched_run *watching, struct watched_link *link, int key);
 

@@ -166,6 +166,20 @@ static int look_through(struct peers *peers, const char *wanted)
     return pid;
 }
 
+static const char *socket_text(unsigned inode, char *text, size_t size)
+{
+    (void)snprintf(text, size, "socket:[%u]", inode);
+    return text;
+}
+
+bool peer_has(int peer_port, int own_port, int pid)
+{
+    char target[NAME_BYTES], text[NAME_BYTES];
+    const unsigned inode = inode_of(peer_port, own_port);
+    (void)snprintf(text, sizeof text, "%d", pid);
+    return inode && has_socket(text, socket_text(inode, target, sizeof target));
+}
+
 void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer)
 {
     char target_of[NAME_BYTES];
@@ -173,7 +187,7 @@ void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_pro
     const unsigned inode = peers->misses < MISSES_MAX ? inode_of(peer_port, own_port) : 0;
     if (!inode)
         return;
-    (void)snprintf(target_of, sizeof target_of, "socket:[%u]", inode);
+    (void)socket_text(inode, target_of, sizeof target_of);
     peer->pid = known(peers, target_of);
     if (!peer->pid)
         peer->pid = look_through(peers, target_of);

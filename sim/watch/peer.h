@@ -31,6 +31,10 @@ void peers_know(struct peers *peers, int pid);
  * none of peers' (which remember it): some milliseconds. */
 void peer_find(struct peers *peers, int peer_port, int own_port, struct peer_process *peer);
 
+/* Has that process the other end of such a connection, for all that is seen? Whoever was forked has
+ * what its parent had. */
+bool peer_has(int peer_port, int own_port, int pid);
+
 /* May one descend from the other, for all that is known? What one holds it may have handed over. */
 bool peer_may_be_kin(const struct peer_process *one, const struct peer_process *other);
 

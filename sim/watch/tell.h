@@ -96,6 +96,10 @@ void tell_leave_key(const struct telling *it);
 void doubt_say(struct watched_run *watching, char *words);
 /* Whose a command is that names no token; the caller frees. did: "released". */
 char *doubt_author(const struct telling *it, const struct author *author, const char *did);
+/* One token comes from two processes, the holder's and that of the command: they are not proved to
+ * be one client. Nothing, where it is not so. */
+enum twofold { TWOFOLD_GRANTED, TWOFOLD_ASKS, TWOFOLD_NAMES };
+void doubt_twofold(struct telling *it, int holder, enum twofold what);
 /* The holder goes on behind a DEL of its lock that named no token, and is answered as if that had
  * been its own: so does a watchdog that looks once more, and who releases twice. */
 void doubt_delete(struct telling *it, struct holder *holder);
