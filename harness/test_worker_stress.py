@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shlex
 import signal
@@ -125,6 +126,18 @@ class Worker(Worker):
 """)
     ran, found, _ = stress(picklock, tmp_path, command, "--no-faults", "--duration", "500ms")
     assert ran.status == 1 and found["fence-order"]["verdict"] == "violated", ran
+
+
+def test_a_key_that_ends_before_it_can_be_looked_at_is_said_to_be_so(picklock, tmp_path, worker):
+    """Whose doing that is is not known, and what may have been is told: of a millisecond most is over when somebody looks."""
+    command = worker("""
+class Worker(Worker):
+    def acquire(self, wait_ms):
+        self.settings.ttl_ms = 1
+        return super().acquire(wait_ms)
+""")
+    ran, _, row = stress(picklock, tmp_path, command, "--no-faults", "--duration", "60s")
+    assert ran.status == 2 and re.search("the key '.*' was over before it could be looked at .* it was given less time to live", row["trouble"]), ran
 
 
 def test_a_worker_that_ends_leaves_the_run_undecided(picklock, tmp_path, worker):

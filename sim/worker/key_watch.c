@@ -179,8 +179,11 @@ enum fail key_watch_level(const struct key_watch *watch, unsigned writes, bool i
     const bool is_about_to_end = !behind->is_there || behind->ttl_us <= 2 * GRANULE_US;
     if (watch->has_expired && is_written && is_about_to_end)
         return failure_set(failure, FAIL_UNKNOWN,
-                           "this machine stood still for longer than a lease, while a command was "
-                           "looked at: what it did nobody here can tell");
+                           "the key '%s' was over before it could be looked at behind the command "
+                           "that wrote it: it was given less time to live than a look takes, or "
+                           "this machine stood still for so long: which of them nobody here can "
+                           "tell",
+                           watch->name);
     if (!watch->has_expired || !before->is_there) {
         if (!is_written && before->is_there && behind->is_there)
             behind->ttl_us = before->ttl_us;
