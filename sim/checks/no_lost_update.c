@@ -10,7 +10,8 @@
  *
  * What the list's entries do not fit (entries.h), and an access that was told "done" and that no
  * server was seen to execute, or that was answered with an error, blames nobody: a line may be
- * missing. Then it is unknown. */
+ * missing. Nor does a write of what is not what its section heard plus one. Then it is unknown. */
+#include "checks/access.h"
 #include "checks/cause.h"
 #include "checks/entries.h"
 #include "checks/property.h"
@@ -39,12 +40,6 @@ struct guarded {
     struct writer pushed;
     struct entries entries;
     int64_t unsure; /* accesses without an answer, and what may have come twice */
-};
-
-/* What a client does with the guarded data. */
-struct access {
-    bool is_called, is_executed, is_read;
-    bool is_refused; /* with an error, at last */
 };
 
 /* With whom a client's hold last overlapped. */
@@ -215,20 +210,36 @@ static const struct company *find_overlap(const struct no_lost_update *self,
     return NULL;
 }
 
+static void note_unlike(struct monitor *monitor, const struct writer *writer)
+{
+    struct no_lost_update *self = monitor->state;
+    if (!self->unshown[0])
+        (void)snprintf(self->unshown, sizeof self->unshown,
+                       "%s wrote %" PRId64 " in the counter at %s, and had heard %" PRId64
+                       ": no section does that",
+                       client_name(monitor->ledger, writer->client), writer->value,
+                       MS(writer->time_us), self->accesses[writer->client].heard);
+}
+
 static void lost(struct monitor *monitor, const struct event *event, const struct guarded *lock,
                  const struct writer *writer)
 {
     const struct ledger *ledger = monitor->ledger;
-    const struct company *overlap = find_overlap(monitor->state, writer, &lock->last);
+    struct no_lost_update *self = monitor->state;
+    const struct company *overlap = find_overlap(self, writer, &lock->last);
     bool is_late = !writer->was_holding || (lock->last.client != NOBODY && !lock->last.was_holding);
-    const struct odd_read *odd = overlap ? NULL : find_odd(monitor->state, event, writer->value);
+    const struct odd_read *odd = overlap ? NULL : find_odd(self, event, writer->value);
     enum cause cause = overlap   ? overlap->pair.cause
                        : odd     ? CAUSE_LOST_GRANT
                        : is_late ? CAUSE_OVERRUN
                                  : CAUSE_STALE_WRITE;
     struct finding *finding = &monitor->finding;
+    if (access_is_unlike(&self->accesses[writer->client], writer->attempt)) {
+        note_unlike(monitor, writer);
+        return;
+    }
     if (odd && ledger->is_closed && !lock->may_be_lost) {
-        remain_odd(monitor->state, event->client, odd);
+        remain_odd(self, event->client, odd);
         return;
     }
     monitor->counters->lost_updates++;
@@ -340,23 +351,17 @@ static void accesses(struct monitor *monitor, const struct event *event)
 {
     struct no_lost_update *self = monitor->state;
     struct access *access = &self->accesses[event->client];
-    const bool is_answered = event->result == RESULT_DONE || event->result == RESULT_STALE;
+    int64_t *unsure = &self->locks[event->lock].unsure;
     if (event->kind == EVENT_CALL) {
-        *access = (struct access){.is_called = true};
-        self->locks[event->lock].unsure++;
+        ++*unsure;
     } else if (event->kind == EVENT_SEND) {
-        access->is_read = !event->opaque && event->command.verb == VERB_GET;
         self->saw_request |= event_is_on(event, KEY_COUNTER) || event_is_on(event, KEY_LIST);
-    } else if (event->kind == EVENT_EXECUTE || event->kind == EVENT_HEAR) {
-        access->is_executed |= event->kind == EVENT_EXECUTE;
-        access->is_refused = event->reply.kind == REPLY_ERROR;
     } else if (event->kind == EVENT_RETURN && access->is_called) {
-        const bool is_shown = access->is_executed || access->is_read;
-        self->locks[event->lock].unsure -= is_answered;
-        if (event->result == RESULT_DONE && (!is_shown || access->is_refused))
+        *unsure -= event->result == RESULT_DONE || event->result == RESULT_STALE;
+        if (event->result == RESULT_DONE && !access_is_shown(access))
             unshown(monitor, event);
-        access->is_called = false;
     }
+    access_event(access, event);
 }
 
 static void repeated(struct no_lost_update *self, const struct event *event)

@@ -255,6 +255,48 @@ static void a_server_that_forgets_explains_what_is_read(void **state)
     }
 }
 
+/* B hears 1, and is told to have written 5: somebody else's update is not what is lost. Where
+ * nobody saw what it heard in that attempt, it is a stale write, as any. */
+static void a_section_writes_what_it_heard_plus_one(void **state)
+{
+    static const struct command read = {.verb = VERB_GET, .key = KEY_COUNTER};
+    enum { HEARD, UNHEARD, HEARD_ERROR, HEARD_BEFORE, HEARD_OTHER, HEARD_LATE, WAYS };
+    (void)state;
+    for (int way = HEARD; way < WAYS; way++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        const struct command list = {.verb = VERB_GET, .key = KEY_LIST};
+        acquires(story, A);
+        writes(story, A, 1, whole);
+        releases(story, A, 1);
+        acquires(story, B);
+        calls(story, B, OP_ACCESS);
+        sends(story, B, 0, OP_ACCESS, read);
+        executes(story, B, OP_ACCESS, read, VALUE(1));
+        if (way == HEARD || way == HEARD_ERROR || way == HEARD_BEFORE)
+            hears(story, B, 0, OP_ACCESS, read,
+                  way == HEARD_ERROR ? (struct reply){.kind = REPLY_ERROR} : VALUE(1));
+        if (way == HEARD_OTHER)
+            hears(story, B, 0, OP_ACCESS, list, VALUE(1));
+        returns(story, B, OP_ACCESS, way == HEARD_ERROR ? RESULT_FAILED : RESULT_DONE);
+        if (way == HEARD_BEFORE) {
+            releases(story, B, 1);
+            acquires(story, B);
+        }
+        if (way == HEARD_LATE)
+            hears(story, B, 0, OP_ACCESS, read, VALUE(1));
+        writes(story, B, 5, whole);
+        releases(story, B, 1);
+        ends(story);
+        if (way == HEARD) {
+            assert_verdict(story, PROPERTY_NO_LOST_UPDATE, VERDICT_UNKNOWN);
+            assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "no section does that");
+        } else {
+            assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_STALE_WRITE);
+        }
+        story_free(story);
+    }
+}
+
 /* Told "done", and answered with an error: by the server, or by whoever is between. */
 static void what_was_answered_with_an_error_was_not_done(void **state)
 {
@@ -294,6 +336,7 @@ int main(void)
         cmocka_unit_test(what_is_read_was_written),
         cmocka_unit_test(a_counter_of_others_goes_on),
         cmocka_unit_test(a_server_that_forgets_explains_what_is_read),
+        cmocka_unit_test(a_section_writes_what_it_heard_plus_one),
         cmocka_unit_test(what_was_answered_with_an_error_was_not_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
