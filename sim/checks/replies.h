@@ -9,13 +9,13 @@
 enum { REPLIES_KEPT = 16 }; /* more than an attempt of ours has different ones */
 
 struct replies {
+    int count, next;
     struct replied {
         int attempt, server;
         struct command command;
         struct reply reply;
-    } kept[REPLIES_KEPT]; /* a ring; no two are the same */
-    int count, next;
-    int forgotten; /* the last attempt of which it does not have all any more */
+    } kept[REPLIES_KEPT]; /* a ring */
+    int forgotten;        /* the last attempt of which it does not have all any more */
 };
 
 /* Takes an EXECUTE. */
