@@ -321,3 +321,17 @@ while one.says("DBSIZE") != b":0": pass
 assert one.says("ECHO", "gone") == b"$4" and os.waitpid(pid, 0)[1] == 0
 """)
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
+
+
+def test_a_reply_that_the_end_cuts_off_is_judged(tmp_path):
+    """Whose connection it was is asked for then, when nobody can connect any more."""
+    result, results = behind_rules(tmp_path, MUTE % "SET after", """
+one.sends(["SET", "lock:1", A, "NX", "PX", 20000])
+while '"fault"' not in open(LOG).read(): pass
+if os.fork() == 0:
+    for stream in (0, 1, 2): os.close(stream)
+    one.hears()
+os._exit(0)
+""")
+    assert result.status == 2 and violated(results).keys() <= {"no-orphan"}, result.out + result.err  # it is left behind
+    assert any("outlived the command" in note for note in results["notes"]), results["notes"]

@@ -21,6 +21,7 @@ def watch(tmp_path, program, *options, **more):
 
 def json_of(tmp_path, program, *options):
     result = watch(tmp_path, program, "--json", tmp_path / "results.json", *options)
+    assert (tmp_path / "results.json").exists(), result
     results = json.loads((tmp_path / "results.json").read_text())
     check_same(tmp_path, result, results)
     return result, results

@@ -16,8 +16,7 @@ bool holder_is_token(const char *value)
 const struct peer_process *watched_link_peer(struct watched_link *link)
 {
     if (!link->has_peer && link->peer_port)
-        peer_find(&link->watching->peers, link->peer_port, proxy_port(link->watching->proxy),
-                  &link->peer);
+        peer_find(&link->watching->peers, link->peer_port, link->watching->port, &link->peer);
     link->has_peer = true;
     return &link->peer;
 }

@@ -177,6 +177,7 @@ struct watched_run {
     struct watched_link *open;
     int blind; /* as of links, of all */
     struct proxy *proxy;
+    int port;                    /* at which it listens, or did */
     char version[VERSION_MAX];   /* of the server */
     struct watched_reads *reads; /* NULL: the server does not tell it */
     struct watched_request *current, *first, *last;

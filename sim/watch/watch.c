@@ -254,7 +254,7 @@ static void set_address(struct watch_run *run)
         length = (int)(at + 1 - login);
     }
     (void)snprintf(run->address, sizeof run->address, "redis://%.*s127.0.0.1:%d/%d", length, login,
-                   proxy_port(run->watching.proxy), run->url.database);
+                   run->watching.port, run->url.database);
 }
 
 static enum fail serve(struct watch_run *run, const struct proxy_address *upstream,
@@ -282,6 +282,7 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
     if (fail) {
         close_handles(run);
     } else {
+        watching->port = proxy_port(watching->proxy);
         set_address(run);
         (void)uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
         fail = run->options->ready(run->options->context, run->address, failure);
