@@ -181,10 +181,10 @@ OVER = "while one.exists('lock:1'): pass\n"
     ("one.setnx('lock:1', A); one.pexpire('lock:1', 150)", OVER, 1, NOT_BOTH),
     ("one.set('lock:1', A, nx=True, px=20000)", STOLEN, 0, BOTH),
     ("one.set('lock:1', A, nx=True, px=150)", OVER, 1, NOT_BOTH),
-    ("one.set('lock:1', A, nx=True, px=150); one.pexpire('lock:1', 20000)", STOLEN, 0, BOTH),
-    ("one.set('lock:1', A, nx=True, px=150); one.persist('lock:1')", STOLEN, 0, BOTH),
+    ("one.set('lock:1', A, nx=True, px=9000); one.pexpire('lock:1', 20000)", STOLEN, 0, BOTH),
+    ("one.set('lock:1', A, nx=True, px=9000); one.persist('lock:1')", STOLEN, 0, BOTH),
     ("p = one.pipeline(); p.setnx('lock:1', A); p.pexpire('lock:1', 20000); p.execute()", STOLEN, 0, BOTH),
-    ("one.set('lock:1', A, nx=True, px=150); p = one.pipeline(); p.pexpire('lock:1', 20000); p.execute()", STOLEN, 0, BOTH),
+    ("one.set('lock:1', A, nx=True, px=9000); p = one.pipeline(); p.pexpire('lock:1', 20000); p.execute()", STOLEN, 0, BOTH),
 ])
 def test_the_diagram_says_until_when_a_lease_lasts(tmp_path, taken, lost, ends, said):
     """As long as the key was given to live by the last command that its holder heard of."""
