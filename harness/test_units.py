@@ -10,7 +10,8 @@ from conftest import BUILD, PATIENCE_S, ROOT
 # among them; most assert that what they drew is enough.
 SAMPLED = {"test_explore_sections": 3, "test_mutants": 3, "test_random": 3,
            "test_bfs": 5, "test_explore_walks": 5, "test_fallback": 5, "test_lower_bound": 5, "test_partial_order": 5, "test_sleep_sets": 5}
-TESTS = sorted(path.stem for path in (ROOT / "sim" / "test").glob("test_*.c"))
+FIRST = (ROOT / "harness" / "units_first.txt").read_text().split()  # what lasts longest: what waits does so while the others compute
+TESTS = FIRST + sorted({path.stem for path in (ROOT / "sim" / "test").glob("test_*.c")} - set(FIRST))
 
 
 @pytest.mark.parametrize("name", TESTS)

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
-# C unit tests as they are, more at a time than there are processors (those in real time mostly wait), the longest known first:
+# C unit tests as they are, more at a time than there are processors (those in real time mostly wait), those of units_first.txt first:
 # BUILD=DIR harness/units.sh TEST...
 # What fails is printed; at the end stand the five that took longest, how many passed, and in what time.
 set -uo pipefail
 build=${BUILD:-build}
-first="test_live_stress_strikes test_live_stress_outages test_live_stress test_mutants test_asking test_asking_classes test_random
-       test_live_cluster test_explore_walks test_lower_bound test_partial_order test_explore_sections test_live_stress_aimed
-       test_live_stress_ends test_asking_clocks test_fallback test_minimal_faults test_successor_cache test_opaque"
+first=$(cat "$(dirname "$0")/units_first.txt")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
