@@ -139,8 +139,8 @@ demo: ## build, run every scenario on a real redis-server and a short stress, pr
 ready: setup
 	@$(MAKE) --no-print-directory -s -j$$(nproc) TELL=yes $(BUILD)/picklock
 
-# Processes that the suite is spread over: many tests wait more than they compute.
-JOBS ?= 4
+# Processes that the suite is spread over: three a processor of CI's two, as many tests wait more than they compute.
+JOBS ?= 6
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
 	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%) \
