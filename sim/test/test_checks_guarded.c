@@ -255,12 +255,37 @@ static void a_server_that_forgets_explains_what_is_read(void **state)
     }
 }
 
+/* Replies cross: C's write, told behind what the run itself read, may have come before. */
+static void what_is_told_behind_a_read_may_have_come_before(void **state)
+{
+    (void)state;
+    for (int has_crossed = 0; has_crossed < 2; has_crossed++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        writes(story, A, 1, whole);
+        looks(story, 2);
+        happens(story,
+                (struct event){.kind = EVENT_EXECUTE,
+                               .client = A,
+                               .op = OP_ACCESS,
+                               .from_us = story->now_us - (has_crossed ? 1 : 0) * 2 * STORY_STEP_US,
+                               .command = {.verb = VERB_SET, .key = KEY_COUNTER, .value = 2},
+                               .reply = OK});
+        is_refused(story, B);
+        releases(story, A, 1);
+        ends(story);
+        assert_verdict(story, PROPERTY_NO_LOST_UPDATE,
+                       has_crossed ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        story_free(story);
+    }
+}
+
 /* B hears 1, and is told to have written 5: somebody else's update is not what is lost. Where
  * nobody saw what it heard in that attempt, it is a stale write, as any. */
 static void a_section_writes_what_it_heard_plus_one(void **state)
 {
     static const struct command read = {.verb = VERB_GET, .key = KEY_COUNTER};
-    enum { HEARD, UNHEARD, HEARD_ERROR, HEARD_BEFORE, HEARD_OTHER, HEARD_LATE, WAYS };
+    enum { HEARD, HEARD_STALE, UNHEARD, HEARD_ERROR, HEARD_BEFORE, HEARD_OTHER, HEARD_LATE, WAYS };
     (void)state;
     for (int way = HEARD; way < WAYS; way++) {
         struct story *story = story_new(&expiring, 1, 300);
@@ -272,7 +297,7 @@ static void a_section_writes_what_it_heard_plus_one(void **state)
         calls(story, B, OP_ACCESS);
         sends(story, B, 0, OP_ACCESS, read);
         executes(story, B, OP_ACCESS, read, VALUE(1));
-        if (way == HEARD || way == HEARD_ERROR || way == HEARD_BEFORE)
+        if (way == HEARD || way == HEARD_STALE || way == HEARD_ERROR || way == HEARD_BEFORE)
             hears(story, B, 0, OP_ACCESS, read,
                   way == HEARD_ERROR ? (struct reply){.kind = REPLY_ERROR} : VALUE(1));
         if (way == HEARD_OTHER)
@@ -284,14 +309,18 @@ static void a_section_writes_what_it_heard_plus_one(void **state)
         }
         if (way == HEARD_LATE)
             hears(story, B, 0, OP_ACCESS, read, VALUE(1));
-        writes(story, B, 5, whole);
+        if (way == HEARD_STALE)
+            executes(story, C, OP_ACCESS,
+                     (struct command){.verb = VERB_SET, .key = KEY_COUNTER, .value = 2}, OK);
+        writes(story, B, way == HEARD_STALE ? 2 : 5, whole);
         releases(story, B, 1);
         ends(story);
         if (way == HEARD) {
             assert_verdict(story, PROPERTY_NO_LOST_UPDATE, VERDICT_UNKNOWN);
             assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "no section does that");
         } else {
-            assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_STALE_WRITE);
+            assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1,
+                            way == HEARD_STALE ? CAUSE_OVERRUN : CAUSE_STALE_WRITE);
         }
         story_free(story);
     }
@@ -336,6 +365,7 @@ int main(void)
         cmocka_unit_test(what_is_read_was_written),
         cmocka_unit_test(a_counter_of_others_goes_on),
         cmocka_unit_test(a_server_that_forgets_explains_what_is_read),
+        cmocka_unit_test(what_is_told_behind_a_read_may_have_come_before),
         cmocka_unit_test(a_section_writes_what_it_heard_plus_one),
         cmocka_unit_test(what_was_answered_with_an_error_was_not_done),
     };

@@ -11,17 +11,30 @@
  * sent since, shows, be that fault told or not. Where it heard of all, be it late, it was not. */
 static void a_message_of_which_nothing_was_heard_was_lost(void **state)
 {
-    enum { UNHEARD, HEARD, HEARD_LATE, LOST_SINCE, ANSWERED_SINCE, UNTOLD, WAYS };
+    enum {
+        UNHEARD,
+        HEARD,
+        HEARD_LATE,
+        LOST_SINCE,
+        LOST_BEHIND, /* what was sent before is heard in between */
+        ANSWERED_SINCE,
+        UNTOLD,
+        WAYS
+    };
     (void)state;
     for (int way = UNHEARD; way < WAYS; way++) {
         struct story *story = story_new(&expiring, 1, 300);
-        const bool is_lost = way == UNHEARD || way == LOST_SINCE;
+        const bool is_lost = way == UNHEARD || way == LOST_SINCE || way == LOST_BEHIND;
         is_granted(story, A);
         const struct command write = set(story, A),
                              compare = command(VERB_COMPARE_DELETE, write.value + 1, 0);
-        if (way == HEARD || way == LOST_SINCE || way == ANSWERED_SINCE)
+        if (way == HEARD || (is_lost && way != UNHEARD) || way == ANSWERED_SINCE)
             hears(story, A, 0, OP_ACQUIRE, write, OK);
-        if (way == LOST_SINCE || way == ANSWERED_SINCE)
+        if (way == LOST_BEHIND) {
+            executes(story, A, OP_ACQUIRE, command(VERB_GET, 0, 0), VALUE(write.value));
+            hears(story, A, 0, OP_ACQUIRE, command(VERB_GET, 0, 0), VALUE(write.value));
+        }
+        if ((is_lost && way != UNHEARD) || way == ANSWERED_SINCE)
             sends(story, A, 0, OP_ACQUIRE, compare);
         if (way == ANSWERED_SINCE) {
             executes(story, A, OP_ACQUIRE, compare, INTEGER(0));
