@@ -81,7 +81,7 @@ static void choose(const struct asking *asking, struct chosen *chosen, uint32_t 
  * all have been chosen, or asked for again. */
 static bool choose_next(struct asking *asking, struct chosen *chosen)
 {
-    enum { FEW = 64 };
+    enum { FEW = 256 };
     const uint32_t all = asking->worker.questions.count, stride = all % 97 ? 97 : 89;
     uint32_t *at = &asking->audit.at, best = NODE_ROOT;
     int most = 0, few = 0;
