@@ -356,23 +356,28 @@ static enum fail are_alike(struct asking *asking, uint32_t node, const struct to
     return go_alike(asking, &one, &other, ways_of(asking, node), are, failure);
 }
 
-static void make_room(struct classes *classes, uint32_t number, uint32_t node)
+static void make_room(struct classes *classes, uint32_t node)
 {
-    while (classes->heads_count <= number) {
-        classes->heads =
-            memory_resize(classes->heads, classes->heads_count + 1, sizeof *classes->heads);
-        classes->heads[classes->heads_count++] = 0;
-    }
     while (classes->count <= node) {
         classes->rows = memory_resize(classes->rows, classes->count + 1, sizeof *classes->rows);
         classes->rows[classes->count++] = (struct history_class){0};
     }
 }
 
+static uint32_t *head_at(struct classes *classes, uint32_t number)
+{
+    while (classes->heads_count <= number) {
+        classes->heads =
+            memory_resize(classes->heads, classes->heads_count + 1, sizeof *classes->heads);
+        classes->heads[classes->heads_count++] = 0;
+    }
+    return &classes->heads[number];
+}
+
 /* The last of those with its key. */
 static void add_first(struct classes *classes, uint32_t number, uint32_t node, const uint8_t *place)
 {
-    uint32_t *at = &classes->heads[number];
+    uint32_t *at = head_at(classes, number);
     while (*at)
         at = &classes->firsts[*at - 1].next;
     *at = classes->firsts_count + 1;
@@ -419,6 +424,17 @@ static enum fail join_any(struct asking *asking, uint32_t number,
     return FAIL_NONE;
 }
 
+struct history_class asking_class_alone(struct asking *asking, uint32_t node)
+{
+    struct classes *classes = &asking->classes;
+    if (!classes->are_wanted || asking->servers == 1)
+        return class_alone(asking, node);
+    make_room(classes, node);
+    if (!classes->rows[node].node)
+        classes->rows[node] = class_alone(asking, node);
+    return classes->rows[node];
+}
+
 /* One that was taken for another on fewer ways than the search wants is looked at again. */
 enum fail asking_class(struct asking *asking, uint32_t node, struct history_class *it,
                        struct failure *failure)
@@ -439,8 +455,8 @@ enum fail asking_class(struct asking *asking, uint32_t node, struct history_clas
         return FAIL_NONE;
     sort_servers(asking, &told, place);
     const uint32_t number = key_of(asking, node, &told, place);
-    make_room(classes, number, node);
-    const bool has_first = classes->heads[number] != 0;
+    make_room(classes, node);
+    const bool has_first = *head_at(classes, number) != 0;
     if (known != node && join_any(asking, number, &told, place, node, &does, it, failure))
         return failure->code;
     if (!does && are_alike(asking, node, &told, place, &are, failure))

@@ -170,6 +170,8 @@ void asking_give_tokens(struct asking *asking);
  * nothing can. */
 enum fail asking_take_kept(struct asking *asking, bool *is_stale, struct failure *failure);
 
+/* It need not be one with any other, unless it is by now. */
+struct history_class asking_class_alone(struct asking *asking, uint32_t node);
 /* Its class. FAIL_UNKNOWN: it could not be asked. */
 enum fail asking_class(struct asking *asking, uint32_t node, struct history_class *it,
                        struct failure *failure);

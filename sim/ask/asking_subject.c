@@ -213,6 +213,20 @@ static enum fail take_messages(struct asking *asking, const struct remembered_st
     return FAIL_NONE;
 }
 
+/* Who was refused may have the attempt back (is_as_before() of explore/model/actions.c). */
+static bool may_attempt(const struct client_state *client_state, const struct step_result *step)
+{
+    return client_state->rounds > 0 || (step->has_returned && step->result == RESULT_REFUSED);
+}
+
+/* He acts no more: what he goes on like need not be asked. */
+static bool is_over(const struct remembered_step *told, const struct client_state *client_state,
+                    const struct step_result *step)
+{
+    return client_state->phase == PHASE_IDLE && !told->waits && told->timer_us == TIME_NEVER &&
+           !may_attempt(client_state, step);
+}
+
 static enum fail take_history(struct asking *asking, const struct remembered_step *told,
                               struct client_state *client_state, struct history_class *it)
 {
@@ -250,12 +264,6 @@ static void take_time(const struct asking *asking, const struct remembered_step 
         return;
     client_state->fields[FIELD_MOMENT] = EPOCH_US;
     client_state->fields[FIELD_JUMPED] = told->has_wall ? JUMPED_BASE : 0;
-}
-
-/* Who was refused may have the attempt back (is_as_before() of explore/model/actions.c). */
-static bool may_attempt(const struct client_state *client_state, const struct step_result *step)
-{
-    return client_state->rounds > 0 || (step->has_returned && step->result == RESULT_REFUSED);
 }
 
 static enum fail join_end(struct asking *asking, uint32_t node, const struct step_result *step,
@@ -320,7 +328,9 @@ static enum fail answer(struct asking *asking, struct client_state *client_state
     take_end(asking, &told, client_state, step);
     take_time(asking, &told, (enum happening)edge.happening, client_state);
     asking_note_wait(asking, &told);
-    if (take_history(asking, &told, client_state, &class_of))
+    if (is_over(&told, client_state, step))
+        class_of = asking_class_alone(asking, told.node);
+    else if (take_history(asking, &told, client_state, &class_of))
         return FAIL_UNKNOWN;
     if (class_of.node == told.node && client_state->phase != PHASE_IDLE)
         asking_go_ahead(asking, told.node, client_state);

@@ -294,6 +294,39 @@ static void a_class_is_there_when_all_was_asked(void **state)
     asking_free(asked.asking);
 }
 
+static enum happening operation_at(const struct worker_asker *worker, uint32_t node)
+{
+    struct history_edge edge = worker_asker_edge(worker, node);
+    while (!happening_asks((enum happening)edge.happening))
+        edge = worker_asker_edge(worker, edge.from);
+    return (enum happening)edge.happening;
+}
+
+/* Behind its only attempt it does nothing, whatever came before: it is no class with any other. */
+static void who_makes_no_attempt_any_more_is_not_asked_to_go_on(void **state)
+{
+    struct worker_asked asked;
+    struct explore_options options, own = options_of("redlock", NONE);
+    struct explore_outcome outcome;
+    int ends = 0;
+    (void)state;
+    own.rounds = 1;
+    ask_as(&asked, "quorum_worker", "", 3, true, LEARNED_WAYS);
+    search(&asked, &own, &options, &outcome);
+    const struct worker_asker *worker = &asked.asking->worker;
+    for (uint32_t node = 1; node <= worker->questions.count; node++) {
+        const struct history_edge edge = worker_asker_edge(worker, node);
+        const bool is_end =
+            operation_at(worker, node) == HAPPENS_RELEASE && worker->answers[node - 1].has_ended;
+        ends += is_end;
+        if (edge.from != NODE_ROOT && edge.happening == HAPPENS_ACQUIRE)
+            assert_true(operation_at(worker, edge.from) != HAPPENS_RELEASE);
+    }
+    assert_true(ends > 0);
+    explore_outcome_free(&outcome);
+    asking_free(asked.asking);
+}
+
 static bool is_even_handed(const char *as)
 {
     struct worker_asked asked;
@@ -327,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_model_knows_how_long_ago_it_asked),
         cmocka_unit_test(who_may_be_struck_yet_is_not_taken_for_who_was),
         cmocka_unit_test(a_class_is_there_when_all_was_asked),
+        cmocka_unit_test(who_makes_no_attempt_any_more_is_not_asked_to_go_on),
         cmocka_unit_test(whether_servers_are_treated_alike_is_measured),
     };
 
