@@ -203,7 +203,7 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 SANITISED_RUNS   ?= 15
 SANITISED_SAMPLE ?= 11
 # Long ones: most of it waits, what test_asking asks as well, or searches that others make, too: check-long has them.
-SANITISED_SKIPS  ?= test_live_stress test_live_stress_strikes test_live_stress_pairs test_live_stress_outages test_asking_replay test_asking_classes test_asking_ends test_independence test_lower_bound test_partial_order
+SANITISED_SKIPS  ?= test_live_stress test_live_stress_strikes test_live_stress_pairs test_live_stress_outages test_asking_replay test_asking_classes test_asking_ends test_mutants test_independence test_lower_bound test_partial_order
 
 # What was freed is kept back for a while: 16 MB of it, not 256, all of which would be copied whenever a process is begun.
 sanitised: export ASAN_OPTIONS ?= quarantine_size_mb=16

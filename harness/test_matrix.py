@@ -15,7 +15,7 @@ FIELDS = {"scheme", "fault", "property", "verdict", "cause", "clients", "rounds"
 
 # On 5 servers these take longer than all other cells together: one of them each time, another one for another program, and all of them with
 # PICKLOCK_LONG (`make check-long`). On 3 servers, all.
-LONGEST = ("silent-server", "refusing-server", "client-pause", "client-kill", "restart-aof")
+LONGEST = ("silent-server", "refusing-server", "client-pause", "client-kill", "restart-aof", "restart-old", "failover")
 WIDE = "redlock, 5 servers"
 
 
