@@ -33,6 +33,7 @@ struct black_box *black_box_new(const struct ledger *ledger)
     made->fences = told_fences_new(ledger->head->clients, ledger->head->locks);
     made->answers = engine_for(ledger, made->least_us);
     made->overlap_index = NO_INDEX;
+    made->lost_us = NEVER_US;
     for (size_t i = 0; i < clients; i++)
         made->clients[i].renewed = renewed_nothing;
     for (size_t i = 0; i < locks; i++)
@@ -84,6 +85,14 @@ bool box_doubt(struct black_box *box, enum property property)
 bool box_hit(struct black_box *box, enum property property, enum cause cause, int64_t index)
 {
     struct finding *finding = &box->findings[property];
+    if (box->lost_us != NEVER_US && (cause == CAUSE_BUG_OR_LOSS || cause == CAUSE_FENCE_DISORDER)) {
+        if (box_doubt(box, property))
+            finding_say(finding,
+                        "A fault took a server's keys or moved its clock, at %s last: whether that "
+                        "explains what was told nobody saw.",
+                        MS(box->lost_us));
+        return false;
+    }
     if (finding->count == 0)
         finding->witness_lines = 0; /* a doubt */
     return finding_hit(finding, cause, index);
@@ -166,8 +175,26 @@ static void hold_ended(struct black_box *box, const struct fact *fact)
 
 /* --- contract --- */
 
+/* Keys that go, or whose time does, are what else would be a bug, or a loss. */
+static bool is_loss(const struct event *event)
+{
+    if (event->kind != EVENT_FAULT || event->server < 0 ||
+        fault_blame(event->fault) != FAULT_OF_SERVER)
+        return false;
+    switch (fault_effect(event->fault)) {
+    case FAULT_LOSES_KEYS:
+    case FAULT_STEPS_CLOCK:
+    case FAULT_SETS_RATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void black_box_event(struct black_box *box, const struct event *event)
 {
+    if (is_loss(event))
+        box->lost_us = event->time_us;
     if (event->client < 0 || box->ledger->has_two_at_once ||
         (event->attempt != box->ledger->clients[event->client].attempt &&
          !box_is_without(box, event)))

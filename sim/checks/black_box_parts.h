@@ -23,6 +23,8 @@ struct black_box {
     struct box_lock *locks;
     struct told_fences *fences;
     struct answers_engine *answers; /* NULL: clients judge stamps, and no lock is like that */
+    int64_t lost_us; /* when a server last lost keys, or its clock was moved, by a fault that is
+                        told; NEVER_US: it was not */
     int64_t overlap_index;   /* of the last grant that two certain holds are told of; NO_INDEX */
     unsigned contradictions; /* enum contradiction: what no lock can have answered */
     struct box_client {

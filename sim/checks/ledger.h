@@ -198,7 +198,8 @@ struct told_none {
 /* A client and its last attempt. */
 struct ledger_client {
     int lock, attempt; /* attempt 0: none yet */
-    bool is_acquiring, is_releasing, is_accessing, is_dead;
+    bool is_acquiring, is_releasing, is_dead;
+    int accesses;                /* called, and not returned */
     int64_t call_us, call_index; /* of the acquire */
     bool was_free;               /* nobody's key was there at the call */
     unsigned

@@ -291,7 +291,7 @@ static void returned(struct ledger *ledger, const struct event *event)
         else
             had_for_nothing(ledger, event);
     } else if (event->op == OP_ACCESS) {
-        client->is_accessing = false;
+        client->accesses -= client->accesses > 0;
     } else if (event->op == OP_RELEASE && event->attempt == client->attempt) {
         client->is_releasing = false;
         had_for_nothing(ledger, event);
@@ -325,7 +325,8 @@ static void crashed(struct ledger *ledger, const struct event *event)
     if (client->is_acquiring)
         had_for_nothing(ledger, event);
     process_ended(ledger, event);
-    client->is_acquiring = client->is_releasing = client->is_accessing = false;
+    client->is_acquiring = client->is_releasing = false;
+    client->accesses = 0;
     client->is_dead = true;
 }
 

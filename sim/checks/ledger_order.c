@@ -55,9 +55,10 @@ static void note_unreturned(struct ledger *ledger, const struct event *event, en
 }
 
 /* By whatever attempt. */
-static bool has_lock(const struct ledger_client *client)
+static bool has_lock(const struct ledger_client *client, int lock)
 {
-    return client->is_holding || (client->beside && client->beside->is_holding);
+    return (client->is_holding && client->lock == lock) ||
+           (client->beside && client->beside->is_holding && client->beside->lock == lock);
 }
 
 static void note_outside(struct ledger *ledger, const struct event *event)
@@ -65,7 +66,9 @@ static void note_outside(struct ledger *ledger, const struct event *event)
     const struct ledger_client *client = &ledger->clients[event->client];
     char why[STRANGE_BYTES];
     ledger->lacks_calls = true; /* or returns, of which some were changed: nothing is proved */
-    if (client->acquired == RESULT_GRANTED)
+    if (client->attempt && client->lock != event->lock)
+        (void)snprintf(why, sizeof why, "it had asked for another lock");
+    else if (client->acquired == RESULT_GRANTED)
         (void)snprintf(why, sizeof why, "its hold was over, as it knew");
     else if (client->acquired == RESULT_NONE)
         (void)snprintf(why, sizeof why, "its call of acquire is not in the history");
@@ -83,8 +86,8 @@ static bool is_ours(const struct ledger *ledger)
 
 bool ledger_lacks_access(const struct ledger *ledger, const struct event *event)
 {
-    return event->op == OP_ACCESS && is_ours(ledger) &&
-           !ledger->clients[event->client].is_accessing;
+    return event->op == OP_ACCESS && !event->is_inferred &&
+           !ledger->clients[event->client].accesses;
 }
 
 void ledger_note_order(struct ledger *ledger, const struct event *event)
@@ -98,9 +101,9 @@ void ledger_note_order(struct ledger *ledger, const struct event *event)
         note_unreturned(ledger, event, OP_ACQUIRE);
     else if (client->is_releasing && is_ours(ledger))
         note_unreturned(ledger, event, OP_RELEASE);
-    else if (client->is_accessing && is_ours(ledger))
+    else if (client->accesses && is_ours(ledger))
         note_unreturned(ledger, event, OP_ACCESS);
-    else if (event->op == OP_ACCESS && !has_lock(client))
+    else if (event->op == OP_ACCESS && !has_lock(client, event->lock))
         note_outside(ledger, event);
-    client->is_accessing = event->op == OP_ACCESS;
+    client->accesses += event->op == OP_ACCESS;
 }

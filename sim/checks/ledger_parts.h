@@ -80,7 +80,7 @@ void ledger_turn_to(struct ledger *ledger, int client, int attempt);
 /* A call, before the book takes it. Of a client one attempt is kept, and of a holder one beside it:
  * what is said of another one at the same time would be lost. */
 void ledger_note_order(struct ledger *ledger, const struct event *event);
-/* An access of ours returns that was not called. */
+/* An access returns that was not called. */
 bool ledger_lacks_access(const struct ledger *ledger, const struct event *event);
 /* What nobody saw begin is a part of a history that is not whole. */
 void ledger_note_missing(struct ledger *ledger, const struct event *event, const char *what);

@@ -89,6 +89,25 @@ static void who_never_asked_does_not_work(void **state)
     assert_proves_nothing(story, "its call of acquire is not in the history");
 }
 
+/* A has one lock, B the other, and A works at its own, or at B's. */
+static void who_has_another_lock_does_not_work(void **state)
+{
+    (void)state;
+    for (int lock = 0; lock < 2; lock++) {
+        struct story *story = story_of(false);
+        acquires(story, A);
+        is_refused(story, C);
+        story->lock = 1;
+        acquires(story, B);
+        story->lock = lock;
+        works(story, A);
+        if (lock == 0)
+            assert_in_order(story);
+        else
+            assert_proves_nothing(story, "it had asked for another lock");
+    }
+}
+
 /* A works, and gives the lock back, or is told that it is lost; in this order, or not. */
 static void who_has_let_the_lock_go_does_not_work(void **state)
 {
@@ -158,7 +177,7 @@ static void ours_goes_on_when_it_was_answered(void **state)
     for (int way = WHOLE; way < WAYS; way++)
         for (int is_ours = 0; is_ours < 2; is_ours++) {
             struct story *story = story_of(is_ours);
-            const bool is_whole = way == WHOLE || way == CRASHED || !is_ours;
+            const bool is_whole = way == WHOLE || way == CRASHED || (way != UNCALLED && !is_ours);
             acquires(story, A);
             is_refused(story, B);
             if (way == UNCALLED)
@@ -199,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_works_has_been_granted_the_lock),
         cmocka_unit_test(who_never_asked_does_not_work),
+        cmocka_unit_test(who_has_another_lock_does_not_work),
         cmocka_unit_test(who_has_let_the_lock_go_does_not_work),
         cmocka_unit_test(who_releases_was_answered),
         cmocka_unit_test(two_holds_are_two_whatever_is_missing),

@@ -105,6 +105,21 @@ static void fences_that_were_told_must_grow(void **state)
     }
 }
 
+/* A server that forgot its keys counts anew. */
+static void fences_go_back_where_a_server_forgot(void **state)
+{
+    (void)state;
+    struct story *story = story_new(&minting, 1, 300);
+    is_told_fence(story, A, 0, 1, 7);
+    happens(story, (struct event){
+                       .kind = EVENT_FAULT, .client = -1, .server = 0, .fault = FAULT_FLUSH_ALL});
+    is_told_fence(story, B, 400, 401, 1);
+    ends(story);
+    assert_int_equal(story->findings[PROPERTY_FENCE_ORDER].count, 0);
+    assert_verdict(story, PROPERTY_FENCE_ORDER, VERDICT_UNKNOWN);
+    story_free(story);
+}
+
 /* A and B are told late, so that neither lease says who came first: only a call behind a return
  * does. The same token is nobody's twice. */
 static void fences_of_late_grants_grow_where_their_order_is_known(void **state)
@@ -243,6 +258,7 @@ int main(void)
         cmocka_unit_test(fences_that_were_told_must_grow),
         cmocka_unit_test(one_token_is_of_one_grant),
         cmocka_unit_test(one_token_is_told_twice_to_who_may_have_the_lock_yet),
+        cmocka_unit_test(fences_go_back_where_a_server_forgot),
         cmocka_unit_test(fences_of_late_grants_grow_where_their_order_is_known),
         cmocka_unit_test(what_is_said_of_random_fences_is_what_their_pairs_say),
     };
