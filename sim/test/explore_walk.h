@@ -308,16 +308,11 @@ static inline void walk_compare_explorer(struct walker *walker)
     const struct replay replay = walk_replay(walker);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         bool is_stuck = i == PROPERTY_PROGRESS && walker->stuck != STATE_NONE;
-        /* Of a wrong lock whose command comes twice the explorer does not remember when, and what
-         * it had been granted before: checks/ may excuse it by that. */
-        const uint8_t *budget = walker->options.budget;
-        const bool is_twice = i == PROPERTY_TRUTHFUL && !walker->pace->counts_right &&
-                              budget[FAULT_RESEND] + budget[FAULT_DUPLICATE] > 0;
         if (!(walker->all >> i & 1) || is_stuck)
             continue;
         assert_true(replay_choices(&replay, walker->choices, walker->first[i], findings, &failure));
         walk_judge_causes(walker, findings, walker->first[i]);
-        if (findings[i].verdict != VERDICT_VIOLATED && !is_twice)
+        if (findings[i].verdict != VERDICT_VIOLATED)
             walk_fail(walker, "found by the explorer only", (enum property)i, walker->first[i],
                       NULL);
     }

@@ -269,6 +269,41 @@ static void a_guess_is_judged_by_all_that_was_there(void **state)
     assert_true(violated >> PROPERTY_TRUTHFUL & 1);
 }
 
+/* When the time of a key is over, "not mine" is so, though the release removed it itself: whether
+ * it did when that time was over, or in time, and was told so behind that. */
+static void not_mine_is_so_when_its_time_is_over(void **state)
+{
+    static const enum fault late[] = {FAULT_STALL, FAULT_LATE_REPLY, FAULT_LATE_REQUEST};
+    const struct scheme *const locks[] = {&scheme_ttl_threefold, scheme_named("set-nx-px-cad")};
+    unsigned violated = 0;
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const struct explore_options of = {.scheme = locks[i % 2], .clients = 2, .servers = 1};
+        const enum fault faults[] = {FAULT_RESEND, FAULT_STALL, FAULT_STALL, late[i / 2]};
+        violated |= walk(&of, &slow_pace, faults, 4);
+    }
+    assert_true(violated >> PROPERTY_TRUTHFUL & 1);
+}
+
+/* Nobody could have told it of what a copy grants once more, when what the first one granted is
+ * gone: "refused" is so. */
+static void what_a_copy_grants_once_more_is_a_leftover(void **state)
+{
+    static const enum fault others[] = {FAULT_LOSE_REQUEST, FAULT_LOSE_REPLY, FAULT_EVICT,
+                                        FAULT_LATE_REQUEST};
+    unsigned violated = 0;
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const struct explore_options of = {.scheme = i % 2 ? &scheme_unlocked_not_released
+                                                           : &scheme_cleans_up,
+                                           .clients = 2,
+                                           .servers = i % 2 ? 3 : 1};
+        const enum fault faults[] = {FAULT_DUPLICATE, FAULT_LOSE_REPLY, others[i / 2]};
+        violated |= walk(&of, &slow_pace, faults, 3);
+    }
+    assert_true(violated >> PROPERTY_TRUTHFUL & 1);
+}
+
 /* stamp-getset, which says "refused" of a stamp that it has taken over. */
 static void refuses_what_it_has(void *state, const struct lease *lease, const struct moment *in,
                                 struct outbox *out)
@@ -384,6 +419,8 @@ int main(void)
         cmocka_unit_test(what_servers_lose_is_no_split_grant),
         cmocka_unit_test(a_guess_is_not_a_loss),
         cmocka_unit_test(a_guess_is_judged_by_all_that_was_there),
+        cmocka_unit_test(not_mine_is_so_when_its_time_is_over),
+        cmocka_unit_test(what_a_copy_grants_once_more_is_a_leftover),
         cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),
         cmocka_unit_test(a_timer_within_a_tick_follows_its_clock),
         cmocka_unit_test(who_is_on_the_way_waits_too),

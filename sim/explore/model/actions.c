@@ -109,7 +109,7 @@ static unsigned steps(struct client_state *client_state, const struct config *co
         take_extended(client_state, config);
     for (int i = 0; i < client_state->count && did & DID_GRANT; i++)
         if (client_state->messages[i].flags & MESSAGE_CURRENT)
-            client_state->messages[i].flags |= MESSAGE_WON;
+            message_wins(&client_state->messages[i]);
     if (is_as_before(client_state, did))
         client_state->rounds++;
     for (int lane = 0; lane < config->servers * LANE_COUNT && step->left; lane++)
@@ -268,7 +268,7 @@ void actions_answered(struct client_state *client_state, const struct config *co
         client_state_remove(client_state, message);
     } else {
         it->state = MESSAGE_REPLY;
-        it->flags &= (uint8_t)~MESSAGE_LATE;
+        it->flags &= (uint8_t) ~(MESSAGE_LATE | MESSAGE_AGAIN);
         it->age = 0;
         it->reply_kind = (uint8_t)reply->kind;
         it->reply_error = (uint8_t)reply->error;

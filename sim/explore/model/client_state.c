@@ -172,7 +172,7 @@ struct packed_message client_state_copy(const struct client_state *client_state,
 
 void message_forgets(struct packed_message *message)
 {
-    message->flags &= (uint8_t)~MESSAGE_CURRENT;
+    message->flags &= (uint8_t) ~(MESSAGE_CURRENT | MESSAGE_AGAIN);
     if (message->op == OP_ACQUIRE)
         message->age = 0;
 }
@@ -244,7 +244,7 @@ void client_state_settle(struct client_state *client_state, const struct config 
     if (client_state->phase != PHASE_ACQUIRING)
         client_state->refused_itself = client_state->refused_behind = client_state->granted = 0;
     if (client_state->phase == PHASE_IDLE)
-        client_state->deleted = 0;
+        client_state->deleted = client_state->deleted_left = 0;
     if (client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING)
         client_state->overtaken = 0;
     if (client_state->fields[0] == SCRIPT_OVER)
@@ -302,6 +302,8 @@ void client_state_age(struct client_state *client_state, const struct config *co
         client_state->call_left--;
     if (client_state->extended_left > config->call_left_min)
         client_state->extended_left--;
+    if (client_state->deleted_left > 0 && --client_state->deleted_left == 0)
+        client_state->deleted = 0;
     if (client_state_is_early(client_state))
         client_state->early = EARLY_HAS_WAITED;
     else if (config->has_short_waits && client_state->early == EARLY_NOT &&

@@ -24,7 +24,8 @@ enum { CLIENT_MESSAGES_MAX = 2 * SERVERS_MAX + 2 };
     BIT(MESSAGE_COUNTED)   /* it was the last write of the counter: once more, it is the same */   \
     BIT(MESSAGE_COPY)      /* a fault: another of these was sent, on a connection of its own */    \
     BIT(MESSAGE_TAKEN)     /* a reply of an opaque one: the lock key was there when it came, or    \
-                              somebody has written it since the attempt watched it */
+                              somebody has written it since the attempt watched it */              \
+    BIT(MESSAGE_AGAIN)     /* a request, sent twice: the other one was granted the lock already */
 BITS(message_flag, MESSAGE_FLAGS);
 
 /* message.left of what was sent in an attempt before the last one: what it writes counts from its
@@ -122,6 +123,9 @@ struct client_state {
     uint8_t granted;  /* while it acquires: the server has given it the lock, or a lease anew on
                          what it has left there. Where config.judges_grants */
     uint8_t early;    /* enum timer_early */
+    uint8_t
+        deleted_left; /* one server, and commands may be sent again: ticks in which its owner could
+                         have counted yet on what it has deleted; then nothing is deleted */
     int32_t token;    /* of the attempt, position POSITION_SELF; 0: no attempt */
     int32_t fence;
     int32_t counter; /* STAGE_READ: what the critical section has read, see workload.h */
@@ -280,6 +284,12 @@ bool client_state_is_held(const struct client_state *client_state,
 
 /* Need it not move before time passes? It is late, or held. */
 bool client_state_may_wait(const struct client_state *client_state, int message);
+
+/* Its attempt is granted. */
+static inline void message_wins(struct packed_message *message)
+{
+    message->flags = (uint8_t)((message->flags | MESSAGE_WON) & ~MESSAGE_AGAIN);
+}
 
 /* It is of an attempt that is over, or was another one. */
 void message_forgets(struct packed_message *message);

@@ -132,20 +132,51 @@ static bool is_copied(const struct sender *sender, const struct packed_message *
     return is;
 }
 
+/* It is granted behind another one of the same request, which the attempt has lost since: of a copy
+ * on its way nobody could have told it. As note_behind() of checks/ledger_grant.c. */
+static void note_again(const struct sender *sender, const struct packed_message *message)
+{
+    struct client_state *client_state = sender->client_state;
+    if (client_state->phase != PHASE_ACQUIRING || !(message->flags & MESSAGE_CURRENT))
+        return;
+    if (message->flags & MESSAGE_AGAIN)
+        client_state->overtaken |= (uint8_t)(1u << message->server);
+    if (!is_copied(sender, message))
+        return;
+    for (int i = 0; i < client_state->count; i++) {
+        struct packed_message *other = &client_state->messages[i];
+        if (other != message && message_is_request(other) && other->server == message->server &&
+            other->op == message->op && other->verb == message->verb)
+            other->flags |= MESSAGE_AGAIN;
+    }
+}
+
+/* By its release: it is asked of when its client is told "not mine". */
+static void note_deleted(const struct sender *sender, const struct packed_message *message,
+                         const struct ghost_owner *ghost)
+{
+    const struct config *config = sender->config;
+    struct client_state *client_state = sender->client_state;
+    client_state->deleted |= (uint8_t)(1u << message->server);
+    if (config->has_fault[FAULT_RESEND] && config->servers == 1 && ghost->left != NO_TIME)
+        client_state->deleted_left = (uint8_t)(ghost->left - config->scheme->uses_client_clock);
+}
+
 static unsigned ghost_delete(const struct sender *sender, const struct packed_message *message,
                              const struct keyspace *before)
 {
     /* Only a command that comes twice can be answered "no" for what it has done itself; of a quorum
      * another server may say so. */
-    const bool counts_deletes =
-        sender->config->repeats_commands || config_quorum(sender->config) > 1;
+    const struct config *config = sender->config;
+    const bool counts_deletes = config->repeats_commands || config_quorum(config) > 1;
     if (is_own(&before->ghost, sender))
         note_granted(sender, false);
-    if (counts_deletes && is_own(&before->ghost, sender) &&
+    /* When its time is over, "not mine" is so: is_over() of checks/truthful.c. */
+    if (counts_deletes && is_own(&before->ghost, sender) && ghost_counts(config, &before->ghost) &&
         sender->client_state->phase == PHASE_RELEASING && !is_copied(sender, message))
-        sender->client_state->deleted |= (uint8_t)(1u << message->server);
+        note_deleted(sender, message, &before->ghost);
     /* A dead stamp is nobody's lock; a unit more, for what it was rounded up by. */
-    bool counts = !sender->config->scheme->uses_client_clock || before->ghost.left > 0;
+    bool counts = !config->scheme->uses_client_clock || before->ghost.left > 0;
     bool is_release = message->op != OP_ACQUIRE;
     return is_release && counts && is_foreign(&before->ghost, sender->position) ? FOREIGN_RELEASE
                                                                                 : 0;
@@ -196,6 +227,7 @@ static unsigned ghost_write(const struct sender *sender, const struct packed_mes
                             struct keyspace *keyspace)
 {
     grant(sender, message, false, keyspace);
+    note_again(sender, message);
     note_granted(sender, true);
     /* What it had itself meanwhile was not free all along: is_free_all_along() of checks/. */
     if (message_is_opaque(message) && message->flags & MESSAGE_CURRENT &&
