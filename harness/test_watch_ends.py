@@ -172,7 +172,40 @@ def test_a_command_that_is_ended_by_a_signal(tmp_path):
     assert watching.stdout.readline() == "has it\n"
     watching.send_signal(signal.SIGTERM)
     out, err = watching.communicate(timeout=PATIENCE_S)
-    assert watching.returncode == 128 + signal.SIGTERM and "ended by a signal" in out + err, out + err
+    assert watching.returncode == 128 + signal.SIGTERM and "it was ended by SIGTERM" in out + err, out + err
+
+
+HOLDS = """
+one, two = client(), client()
+assert one.set("lock:1", A, nx=True, px=20000) and not two.set("lock:1", B, nx=True, px=20000)
+assert one.eval(CAD, 1, "lock:1", A) == 1
+"""
+DIES = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+
+
+@pytest.mark.parametrize("heeds", [DIES, "import signal; signal.signal(signal.SIGINT, lambda *_: os._exit(0))\n"], ids=["it dies of it", "it ends well"])
+def test_a_signal_that_a_terminal_sends_to_both_is_no_end(tmp_path, heeds):
+    """The command may be gone before anybody looks for our own signal: what it had still to do nobody saw."""
+    script = tmp_path / "suite.py"
+    script.write_text(PRELUDE + HOLDS + heeds + "print('has held it', flush=True)\nwhile True: time.sleep(1)")
+    watching = subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--json", tmp_path / "results.json", "--", sys.executable, script],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert watching.stdout.readline() == "has held it\n"
+    os.killpg(watching.pid, signal.SIGINT)
+    out, err = watching.communicate(timeout=PATIENCE_S)
+    results = json.loads((tmp_path / "results.json").read_text())
+    row, = results["results"]
+    assert watching.returncode == (128 + signal.SIGINT if heeds == DIES else 2), out + err
+    assert results["interrupted"]["why"] == "SIGINT" and "INTERRUPTED: 0 of 1 run (SIGINT)" in out, out + err
+    assert row["verdict"] == "unknown" and "holds" not in {found["verdict"] for found in row["properties"] if found["property"] != "no-crash"}, row
+
+
+@pytest.mark.parametrize("number, status", [(None, 0), (signal.SIGSEGV, 128 + signal.SIGSEGV)], ids=["to its end", "not to its end"])
+def test_a_command_that_dies_is_not_whole(tmp_path, number, status):
+    result, results = json_of(tmp_path, HOLDS + (f"os.kill(os.getpid(), {int(number)})" if number else ""))
+    row, = results["results"]
+    assert result.status == status and row["verdict"] == ("unknown" if number else "holds"), result.out + result.err
+    assert ("the command was ended by SIGSEGV" in result.out) == bool(number), result.out + result.err
 
 
 @pytest.mark.parametrize("under_way", ["asks = client().connection_pool.get_connection('_'); asks.send_command('DEL', 'lock:1')", ""],
@@ -194,7 +227,7 @@ print("stopped", flush=True); signal.pause()
         watching.send_signal(signal.SIGTERM)
         out, err = watching.communicate(timeout=PATIENCE_S)
         took = time.monotonic() - began
-    assert watching.returncode == 128 + signal.SIGTERM and "ended by a signal" in out + err, out + err
+    assert watching.returncode == 128 + signal.SIGTERM and "it was ended by SIGTERM" in out + err, out + err
     assert took < 4.5, (took, out, err)
 
 

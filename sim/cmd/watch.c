@@ -225,8 +225,12 @@ static enum fail run(struct watch_cmd *cmd, struct results *results, bool *is_un
                                           .context = cmd};
     enum fail fail = watch_run(&options, &cmd->outcome, failure);
     free(path);
-    if (!fail)
-        return judge(cmd, history, NULL, results, is_unknown, failure);
+    if (!fail) {
+        fail = judge(cmd, history, NULL, results, is_unknown, failure);
+        if (!fail && cmd->outcome.stopped && cmd_stop)
+            results_interrupt(results, cmd_stop_name(), "run", 0, 1);
+        return fail;
+    }
     struct failure also;
     if (cmd->outcome.is_cut) /* what was seen by then is told; the failure is that it is cut */
         (void)judge(cmd, history, failure->text, results, is_unknown, &also);

@@ -264,7 +264,7 @@ static void fill_outcome(struct worker_cell *it)
     cell->doubt = it->doubt;
     if (!cell->doubt && !outcome->runs && outcome->end == END_TIME)
         cell->doubt = memory_text("not run: the time was up before, and a larger --budget helps");
-    cell->is_unstruck = !cell->doubt && it->faults && !it->struck;
+    cell->is_unstruck = !cell->doubt && it->faults && !it->struck && outcome->runs > 0;
     if (cell->is_unstruck)
         cell->doubt =
             memory_format("no fault struck in %llu runs: there was nothing for it to strike",

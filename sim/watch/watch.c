@@ -101,6 +101,16 @@ static void stop_server(struct watch_run *run)
 
 /* --- the command --- */
 
+/* The first one counts. */
+static void stopped_by(struct watch_run *run, const char *whom, int number)
+{
+    struct watch_outcome *outcome = run->watching.outcome;
+    const char *name = sigabbrev_np(number);
+    if (!outcome->stopped)
+        outcome->stopped = name ? memory_format("%s was ended by SIG%s", whom, name)
+                                : memory_format("%s was ended by signal %d", whom, number);
+}
+
 static void on_child_ended(uv_signal_t *ended, int number)
 {
     struct watch_run *run = ended->data;
@@ -111,6 +121,8 @@ static void on_child_ended(uv_signal_t *ended, int number)
     run->child = 0;
     run->watching.outcome->status =
         WIFSIGNALED(status) ? STATUS_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) /* what it had still to do nobody saw */
+        stopped_by(run, "the command", WTERMSIG(status));
     run->ended_us = monotonic_us();
 }
 
@@ -178,16 +190,19 @@ static void end(struct watch_run *run)
     proxy_close(run->watching.proxy, on_proxy_closed, run);
 }
 
-/* The command is told of our signal, and waited for; without one the signal is the end. */
+/* The command is told of our signal, and waited for; without one the signal is the end. It may have
+ * ended by then: of the same signal, where a terminal sends it to all. */
 static void on_stop(struct watch_run *run)
 {
     const int number = *run->options->stop;
     if (!run->options->command) {
         end(run);
-    } else if (run->child && run->told != number) {
+        return;
+    }
+    stopped_by(run, "it", number);
+    if (run->child && run->told != number) {
         run->told = number;
         run->told_us = monotonic_us();
-        run->watching.outcome->was_stopped = true;
         (void)kill(run->child, number);
         (void)kill(run->child, SIGCONT); /* one that is stopped hears of it, too */
     } else if (run->child && run->told && monotonic_us() - run->told_us > OBEY_US) {
@@ -292,6 +307,8 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
             end(run);
     }
     (void)uv_run(&run->loop, UV_RUN_DEFAULT);
+    if (run->options->command && *run->options->stop) /* it came between two looks */
+        stopped_by(run, "it", *run->options->stop);
     error = uv_loop_close(&run->loop);
     if (error && !fail)
         fail = failure_set(failure, FAIL_INTERNAL, "the event loop does not end");

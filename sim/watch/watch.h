@@ -38,11 +38,12 @@ struct watch_options {
 enum { WATCH_NOTES_MAX = 8 };
 
 struct watch_outcome {
-    int status;       /* of the command, as a shell tells it: 128 + N behind a signal */
-    bool was_stopped; /* by a signal, before the command had ended */
-    char *missed;     /* why the history is not whole; NULL: it is. The caller frees, as below */
-    char *open;       /* what could not be told, so that nothing can be concluded; NULL: nothing */
-    bool is_cut;      /* the history has no end: it could not be written to it */
+    int status;    /* of the command, as a shell tells it: 128 + N behind a signal */
+    char *stopped; /* by which signal it, or the command, was ended; NULL: none. The caller frees,
+                      as below */
+    char *missed;  /* why the history is not whole; NULL: it is. */
+    char *open;    /* what could not be told, so that nothing can be concluded; NULL: nothing */
+    bool is_cut;   /* the history has no end: it could not be written to it */
     int64_t connections, looked_at; /* commands that name a watched key */
     int64_t evident;                /* of these, many at once, in the order of the log of reads */
     bool is_ordered;                /* the server tells in which order it reads */

@@ -79,6 +79,7 @@ void watch_outcome_free(struct watch_outcome *outcome)
 {
     for (int i = 0; i < outcome->notes_count; i++)
         free(outcome->notes[i]);
+    free(outcome->stopped);
     free(outcome->missed);
     free(outcome->open);
     *outcome = (struct watch_outcome){0};
@@ -86,8 +87,8 @@ void watch_outcome_free(struct watch_outcome *outcome)
 
 const char *watch_outcome_unknown(const struct watch_outcome *outcome)
 {
-    if (outcome->was_stopped)
-        return "it was ended by a signal before the command had come to its end";
+    if (outcome->stopped)
+        return outcome->stopped;
     if (outcome->missed || outcome->open)
         return outcome->missed ? outcome->missed : outcome->open;
     return outcome->grants ? NULL : "no watched key was granted as a lock";
