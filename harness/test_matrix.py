@@ -13,14 +13,14 @@ from readme import BLAME
 FIELDS = {"scheme", "fault", "property", "verdict", "cause", "clients", "rounds", "faults", "states",
           "transitions", "seconds", "complete", "witness_steps", "confirmed"}
 
-# On 5 servers these take longer than all other cells together: one of them each time, another one for another program, and all of them with
-# PICKLOCK_LONG (`make check-long`). On 3 servers, all.
+# On 5 servers these take longer than all other cells together: one of them each time, another one for another program, but never the first,
+# which takes as long as the others; all of them with PICKLOCK_LONG (`make check-long`). On 3 servers, all.
 LONGEST = ("silent-server", "refusing-server", "client-pause", "client-kill", "restart-aof", "restart-old", "failover")
 WIDE = "redlock, 5 servers"
 
 
 def left_out():
-    searched = zlib.crc32(PICKLOCK.read_bytes()) % len(LONGEST)
+    searched = 1 + zlib.crc32(PICKLOCK.read_bytes()) % (len(LONGEST) - 1)
     return [] if os.environ.get("PICKLOCK_LONG") else [fault for i, fault in enumerate(LONGEST) if i != searched]
 
 
