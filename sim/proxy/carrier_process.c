@@ -1,8 +1,9 @@
 /* carrier_process.c - the process that holds sockets: moves bytes between them and its channel. See
  * carrier.h.
  *
- * Decides nothing and knows no link. Waits for events alone, and for a socket that a row is about
- * already. Each socket reads once when it is told to, so what is under way is bounded. */
+ * Decides nothing and knows no link. Waits for events alone, for a socket that a row is about
+ * already, and, where events come thickly, a moment for more. Each socket reads once when it is
+ * told to, so what is under way is bounded. */
 #include "proxy/carrier_rows.h"
 #include "proxy/internal.h"
 
