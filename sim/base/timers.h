@@ -13,20 +13,23 @@
 
 struct timer {
     int64_t due_us;
-    size_t place; /* private: 1 + index in the heap; 0: not in it */
+    size_t slot; /* private: 1 + which it has; 0: it is not in */
 };
 
-/* Private. What rows are compared by stands in them, not at their timers, which may be far apart.
- */
+/* Private. What rows are compared by stands in them, and where they are stands in a table, not at
+ * their timers, which may be far apart. */
 struct timers_row {
     int64_t due_us;
     uint64_t order; /* who was pushed first */
     struct timer *timer;
+    size_t slot;
 };
 
 struct timers {
     struct timers_row *heap;
-    size_t count, capacity;
+    uint32_t *places; /* by slot: which row it is; of a free one: 1 + the next free one */
+    size_t count, capacity, slots;
+    uint32_t free_slot; /* 1 + the first; 0: all of `slots` are had */
     uint64_t pushed;
 };
 
@@ -51,7 +54,7 @@ struct timer *timers_pop(struct timers *timers, int64_t now_us);
 
 static inline bool timer_is_set(const struct timer *timer)
 {
-    return timer->place != 0;
+    return timer->slot != 0;
 }
 
 #endif
