@@ -85,7 +85,7 @@ static void event(struct monitor *monitor, const struct event *event)
     bool is_death =
         event->kind == EVENT_FAULT && event->client >= 0 && ledger->clients[event->client].is_dead;
     const bool is_inferred = event->is_inferred && event->kind == EVENT_CALL;
-    if (event->client < 0 || !(is_inferred || is_death || is_over(event)))
+    if (!ledger->has_endless || event->client < 0 || !(is_inferred || is_death || is_over(event)))
         return;
     const struct ledger_client *client = &ledger->clients[event->client];
     for (int s = 0; s < ledger->head->servers; s++) {

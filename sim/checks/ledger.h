@@ -338,6 +338,7 @@ struct ledger {
     bool lacks_returns;   /* a client went on, and how what it had called ended is not told */
     bool has_two_at_once; /* a client asked for one lock while it had another, or went back to an
                              attempt before its last: from then on calls and returns say nothing */
+    bool has_endless;     /* a key has stood there without an expiry */
     bool has_stranger;    /* a key was there that nobody in the history wrote */
     bool is_closed; /* nobody else writes to the keys: a reply that they do not explain is none */
     bool is_struck; /* by a fault of a server */

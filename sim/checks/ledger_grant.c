@@ -160,6 +160,7 @@ void ledger_set_expiry(struct context *context)
     key->is_clock_shifted = key->is_set_back = false;
     key->shifted_us = 0;
     key->expire_us = key->latest_us = NEVER_US;
+    context->ledger->has_endless |= !context->effect.has_ttl;
     if (!context->effect.has_ttl)
         return;
     const int64_t ttl_us = context->effect.ttl_us;
@@ -291,7 +292,7 @@ void ledger_found_unknown(struct context *context)
 {
     const struct event *event = context->event;
     struct ledger_key *key = context->key;
-    context->ledger->has_stranger = true;
+    context->ledger->has_stranger = context->ledger->has_endless = true;
     key->is_present = true;
     key->value = context->effect.old_value;
     key->expire_us = key->latest_us = NEVER_US;

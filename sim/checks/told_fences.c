@@ -20,6 +20,7 @@ struct told_fences {
     struct lock_told *locks;
     struct told_fence *before; /* one a client: the highest that was told when it called */
     struct told_fence found;
+    bool has_told; /* any: most locks tell none */
 };
 
 struct told_fences *told_fences_new(int clients, int locks)
@@ -39,7 +40,8 @@ void told_fences_free(struct told_fences *fences)
 
 void told_fences_called(struct told_fences *fences, const struct event *event)
 {
-    fences->before[event->client] = fences->locks[event->lock].highest;
+    if (fences->has_told)
+        fences->before[event->client] = fences->locks[event->lock].highest;
 }
 
 static bool is_not_smaller(const struct told_fence *told, int64_t fence)
@@ -69,6 +71,7 @@ const struct told_fence *told_fences_granted(struct told_fences *fences, const s
     const struct told_fence *found = find(fences, event, is_within_lease);
     struct told_fence told = {.is_there = true, .fence = event->fence, .time_us = event->time_us};
     (void)snprintf(told.name, sizeof told.name, "%s", name);
+    fences->has_told = true;
     if (found && may_reenter && found->fence == event->fence && !strcmp(found->name, name))
         return NULL;
     if (found)
