@@ -195,9 +195,14 @@ struct told_none {
     int64_t time_us;
 };
 
-/* A client and its last attempt. */
+/* A client and its last attempt. What each event needs stands together, in front: what thousands of
+ * clients have does not fit into a cache. */
 struct ledger_client {
     int lock, attempt; /* attempt 0: none yet */
+    /* Who asks again for the lock that it holds goes on holding it. Its attempts are two records:
+     * the one that it holds by is in its place, but for events of the other one. */
+    struct ledger_client *beside; /* the other one; NULL: there was none yet */
+    bool is_beside;               /* this is the one that asks again */
     bool is_acquiring, is_releasing, is_dead;
     int accesses;                /* called, and not returned */
     int64_t call_us, call_index; /* of the acquire */
@@ -247,19 +252,11 @@ struct ledger_client {
     bool is_clock_struck;
     bool has_seen; /* its last GET of the lock key in this attempt said */
     int64_t seen;
-    struct swap swap;
     int64_t sent_us;     /* when its last request on the main lane left */
     int64_t *asked_us;   /* one a server: the same of the last one to it; or not before */
     int *on_way;         /* one a server: what its acquire has sent there and was not executed */
     unsigned asked_anew; /* bit a server: refused there, it has asked again, and nothing else of its
                             was on the way there */
-    struct {
-        enum repeat how; /* the last command that was repeated */
-        struct command command;
-        struct opaque opaque; /* its name "": it is typed */
-        int attempt;
-        unsigned servers; /* bits: on their way there */
-    } repeated;
     bool has_heard;
     struct quote asked; /* what the last reply that it heard was to */
     struct reply heard;
@@ -282,10 +279,14 @@ struct ledger_client {
     int last_attempt;   /* the latest that it has begun, be that another one than this */
     int unanswered;     /* inferred calls that had no return when its next one came */
     int extends_called; /* and not answered */
-    /* Who asks again for the lock that it holds goes on holding it. Its attempts are two records:
-     * the one that it holds by is in its place, but for events of the other one. */
-    struct ledger_client *beside; /* the other one; NULL: there was none yet */
-    bool is_beside;               /* this is the one that asks again */
+    struct swap swap;
+    struct {
+        enum repeat how; /* the last command that was repeated */
+        struct command command;
+        struct opaque opaque; /* its name "": it is typed */
+        int attempt;
+        unsigned servers; /* bits: on their way there */
+    } repeated;
 };
 
 BITS_FIT_COUNT(SERVERS_MAX, struct ledger_client, refused);

@@ -10,12 +10,12 @@ enum { REPLIES_KEPT = 16 }; /* more than an attempt of ours has different ones *
 
 struct replies {
     int count, next;
+    int forgotten; /* the last attempt of which it does not have all any more */
     struct replied {
         int attempt, server;
         struct command command;
         struct reply reply;
     } kept[REPLIES_KEPT]; /* a ring */
-    int forgotten;        /* the last attempt of which it does not have all any more */
 };
 
 /* Takes an EXECUTE. */
