@@ -68,7 +68,7 @@ static bool small_pieces_lie(uintptr_t *begin, uintptr_t *end)
     return is_heap;
 }
 
-void memory_gather(void)
+void memory_use_huge_pages(void)
 {
     uintptr_t begin, end;
     if (!small_pieces_lie(&begin, &end))

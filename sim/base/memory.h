@@ -28,7 +28,7 @@ void memory_piece_drop(void *piece, size_t bytes);
 /* What memory_new() and malloc() have made so far is put into huge pages, where the system has
  * them: thousands of clients that are looked at in turns are found the faster. A wish; addresses
  * stay. */
-void memory_gather(void);
+void memory_use_huge_pages(void);
 
 /* A copy of text (borrowed). The caller frees. */
 char *memory_text(const char *text);

@@ -392,7 +392,7 @@ static enum fail run(struct stress *stress, struct stress_outcome *outcome, stru
     const struct stress_options *options = stress->options;
     if (load_greet(stress, failure))
         return load_life_unbegun(stress, outcome, failure);
-    memory_gather();
+    memory_use_huge_pages();
     begin(stress);
     run_until(stress, options->duration_us ? options->duration_us : INT64_MAX);
     heal(stress);
