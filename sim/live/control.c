@@ -113,7 +113,9 @@ static enum fail prepare(redisContext *control, const struct url *url, struct fa
 
 enum fail control_open(redisContext **control, const struct url *url, struct failure *failure)
 {
-    const struct timeval limit = {.tv_sec = CONTROL_SECONDS};
+    const int64_t patience_us = control_patience_us();
+    const struct timeval limit = {.tv_sec = patience_us / 1000000,
+                                  .tv_usec = patience_us % 1000000};
     *control = url->path[0] ? redisConnectUnixWithTimeout(url->path, limit)
                             : redisConnectWithTimeout(url->host, url->port, limit);
     const bool is_open = *control && !(*control)->err;
@@ -168,8 +170,9 @@ static const char *error_meaning(const char *error)
 
 enum {
     QUOTED_MAX = 48,
-    LOOK_MS = 100,    /* how often one that waits looks whether it is to end */
-    HURRIED_MS = 500, /* how long an answer may take when it is */
+    LOOK_MS = 100,                  /* how often one that waits looks whether it is to end */
+    HURRIED_MS = 500,               /* how long an answer may take when it is */
+    NOT_ANSWERED = REDIS_ERR_OTHER, /* which hiredis says of no connection that is open */
 };
 
 /* What has come of an answer, up to its first line end, with what cannot be printed as dots:
@@ -199,6 +202,11 @@ static enum fail not_answered(const redisContext *control, const char *what, con
     return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered: %s", what, control->errstr);
 }
 
+bool control_is_mute(const redisContext *control)
+{
+    return control && control->err == NOT_ANSWERED;
+}
+
 bool control_is_garbage(const redisContext *control)
 {
     return control && control->err == REDIS_ERR_PROTOCOL;
@@ -211,7 +219,7 @@ void control_heed(const volatile int *stop)
     heeded = stop;
 }
 
-static bool is_hurried(void)
+bool control_is_hurried(void)
 {
     const volatile int *stop = heeded;
     return stop && *stop;
@@ -219,12 +227,12 @@ static bool is_hurried(void)
 
 int64_t control_patience_us(void)
 {
-    return (is_hurried() ? HURRIED_MS : CONTROL_SECONDS * 1000) * (int64_t)1000;
+    return (control_is_hurried() ? HURRIED_MS : CONTROL_SECONDS * 1000) * (int64_t)1000;
 }
 
 enum fail control_not_in_time(const char *what, const char *how, struct failure *failure)
 {
-    if (is_hurried())
+    if (control_is_hurried())
         return failure_set(failure, FAIL_UNAVAILABLE,
                            "%s was not answered before the run was told to end", what);
     return failure_set(failure, FAIL_UNAVAILABLE, "%s was not answered within %d s%s", what,
@@ -236,7 +244,7 @@ static int64_t limit_us(const redisContext *control)
 {
     struct timeval limit = {0};
     socklen_t size = sizeof limit;
-    if (is_hurried())
+    if (control_is_hurried())
         return control_patience_us();
     if (getsockopt(control->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 ||
         (!limit.tv_sec && !limit.tv_usec))
@@ -267,7 +275,7 @@ enum fail control_await(redisContext *control, int64_t asked_us, bool has_begun,
     if (has_come(control, asked_us, has_begun))
         return FAIL_NONE;
     /* Nothing is read from it any more: what came later would be taken for another answer. */
-    control->err = REDIS_ERR_IO;
+    control->err = NOT_ANSWERED;
     (void)snprintf(control->errstr, sizeof control->errstr, "an earlier question was not answered");
     return control_not_in_time(what, has_begun ? ": its answer had begun, and did not end" : "",
                                failure);

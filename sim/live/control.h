@@ -29,9 +29,14 @@ void control_login_refused(const char *error, char *text, size_t size);
 /* Did the other side say something that is not Redis? */
 bool control_is_garbage(const redisContext *control);
 
+/* Was a question not answered on it for as long as an answer may take? It is good for nothing more.
+ */
+bool control_is_mute(const redisContext *control);
+
 /* Is what this points to set (by a signal's handler), no answer is waited for as long as else. Kept
  * until another is given; NULL: nothing is heeded. */
 void control_heed(const volatile int *stop);
+bool control_is_hurried(void); /* it is set */
 
 /* Sends one command (hiredis format) and returns its reply, which the caller frees; NULL and
  * FAIL_UNAVAILABLE in failure when the server did not answer, or answered with an error. */

@@ -5,12 +5,14 @@
 #include "live/control.h"
 #include "live/footprint.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { SWEEPS = 10 }; /* tries of the sweeper, a second apart */
+enum { SWEEP_S = 5 }; /* how long the sweeper lives behind us; it tries again each second */
 
 /* What listens there, by name, where it is no server that a lock could be tried on. */
 static enum fail foreign_check_mode(const char *info, struct failure *failure)
@@ -91,6 +93,8 @@ static enum fail foreign_open(struct servers *servers, struct failure *failure)
 
 enum fail foreign_again(struct servers *servers, struct failure *failure)
 {
+    if (control_is_hurried() && control_is_mute(servers->foreign))
+        return FAIL_UNAVAILABLE;
     control_shut(servers->foreign);
     servers->foreign = NULL;
     if (control_open(&servers->foreign, &servers->url, failure) ||
@@ -111,14 +115,16 @@ static void sweep_keys(const void *context, int locks)
     const struct timespec between = {.tv_sec = 1};
     redisContext *control = NULL;
     bool is_done = locks == 0;
-    for (int i = 0; !is_done && i < SWEEPS; i++) {
-        if (i > 0)
-            (void)nanosleep(&between, NULL);
+    (void)signal(SIGALRM, SIG_DFL); /* which ends it, whatever it waits for */
+    (void)alarm(SWEEP_S);
+    while (!is_done) {
         is_done = !control_open(&control, &sweeping->url, NULL) &&
                   !footprint_clear(control, sweeping->prefix, locks, NULL) &&
                   !footprint_leave(control, sweeping->prefix, NULL);
         control_shut(control);
         control = NULL;
+        if (!is_done)
+            (void)nanosleep(&between, NULL);
     }
 }
 
@@ -206,7 +212,8 @@ void foreign_close(struct servers *servers)
 {
     struct failure ignored;
     bool is_clear = !servers->is_marked || /* nothing of ours is there */
-                    (servers->foreign && !servers_clear(servers, &ignored) &&
+                    (servers->foreign && !control_is_mute(servers->foreign) &&
+                     !servers_clear(servers, &ignored) &&
                      !footprint_leave(servers->foreign, servers->prefix, &ignored));
     control_shut(servers->foreign);
     servers->foreign = NULL;
