@@ -144,7 +144,7 @@ def test_a_run_in_real_time_does_not_wait_for_its_end(tmp_path, number):
         process.send_signal(number)
         status, told, err = end(process)
         (row,) = results_of(out)["results"]
-        assert status == 2 and row["verdict"] == "unknown" and row["trouble"].endswith(": interrupted by a signal"), (status, told, err)
+        assert status == 2 and row["verdict"] == "unknown" and row["trouble"].endswith(": it was interrupted"), (status, told, err)
         assert row["seconds"] < 60
     assert results_of(tmp_path / "run")["interrupted"] == {"why": signal.Signals(number).name, "done": 0, "of": 1, "unit": "run"}
 

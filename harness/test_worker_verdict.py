@@ -247,6 +247,21 @@ def test_an_interruption_leaves_what_was_not_decided_unknown(worker, tmp_path):
     assert results_of(out)["interrupted"]["why"] == "SIGINT"
 
 
+def test_an_interruption_among_the_scenarios_has_one_count(tmp_path):
+    """Played and not applicable are what was done of all; what was not come to has one reason, told once."""
+    with subprocess.Popen([PICKLOCK, "test", example(PYTHON, "careful_lock.py"), "--progress", "json", "--out", tmp_path / "out"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        next(line for line in map(json.loads, process.stderr) if (line.get("done") or 0) >= 5)
+        process.send_signal(signal.SIGINT)
+        text, errors = process.communicate(timeout=60)
+    text = flat(text)
+    done, whole = map(int, re.search(r"INTERRUPTED: (\d+) of (\d+) runs \(SIGINT\)", text).groups())
+    played, of, apart = map(int, re.search(r"(\d+) of (\d+) scenarios w(?:as|ere) played before it was interrupted; (\d+) do", text).groups())
+    assert process.returncode == 2 and (played + apart, of) == (done, whole), text + errors
+    told = re.search(r"Not decided: (.*?)\. report: ", text)[1]
+    assert "refusing-server (it was interrupted)" in told and told.count("(") == 1 and "because it was interrupted" not in text, text
+
+
 def test_what_the_budget_does_not_decide_is_unknown_and_a_lost_verdict_none(worker, tmp_path):
     """On a terminal it says how far it is. A token that differs from process to process is no reason to refuse a worker."""
     out = tmp_path / "out"

@@ -358,7 +358,7 @@ static enum fail decide_and_replay(struct explore_asking *asking, struct cells *
                       cells->rows[i].faults);
         if (cmd_stop) { /* what was found can not be replayed any more */
             own_outcome(&cells->rows[i])->end = END_STOPPED;
-            cell_doubt(&cells->rows[i], "it was interrupted");
+            cell_doubt(&cells->rows[i], explore_end_words(END_STOPPED));
         }
         finish(asking, asked, &cells->rows[i]);
     }

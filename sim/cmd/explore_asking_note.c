@@ -68,9 +68,10 @@ static char *sequences_words(const struct asking_sequences *asked)
         asked->left ? memory_format(", but for %" PRIu64 " of %" PRIu64, asked->left, asked->orders)
                     : memory_text("");
     char *words = asked->sequences
-                      ? memory_format("; %" PRIu64 " sequences of attempts were asked for whole, "
+                      ? memory_format("; %" PRIu64 " sequence%s of attempts %s asked for whole, "
                                       "with each order of up to three ends%s",
-                                      asked->sequences, left)
+                                      asked->sequences, units_plural((int64_t)asked->sequences),
+                                      asked->sequences == 1 ? "was" : "were", left)
                       : memory_text("");
     free(left);
     return words;
@@ -129,9 +130,11 @@ static void note_again(struct results *results, const struct explore_asking *ask
         results_note(results,
                      memory_format("Asked again, with waits that add up to whole ticks instead of "
                                    "each being rounded up to some%s, in %" PRIu64
-                                   " executions, for what hangs on how long a wait is: %d %s "
+                                   " execution%s, for what hangs on how long a wait is: %d %s "
                                    "decided so. A wait of less takes no time then, as a message.%s",
-                                   finer, asking->executions_again, asking->cells_again,
+                                   finer, asking->executions_again,
+                                   units_plural((int64_t)asking->executions_again),
+                                   asking->cells_again,
                                    asking->cells_again == 1 ? "cell was" : "cells were",
                                    asking->stands ? stands_words : ""));
 }
@@ -147,11 +150,12 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
                         ? memory_format("; no key that lives %d ticks, or more, expires in time",
                                         figures->far_key_ticks)
                         : memory_text("");
-    char *timed = figures->timed_ends
-                      ? memory_format(", and, while a timer of it runs, what it does behind "
-                                      "another one (asked %" PRIu64 " times)",
-                                      figures->timed_ends)
-                      : memory_text("");
+    char *timed =
+        figures->timed_ends
+            ? memory_format(", and, while a timer of it runs, what it does behind "
+                            "another one (asked %" PRIu64 " time%s)",
+                            figures->timed_ends, units_plural((int64_t)figures->timed_ends))
+            : memory_text("");
     char *classes = classes_words(figures);
     char *walks = walks_words(&figures->replayed);
     char *sequences = sequences_words(&figures->sequences);
@@ -162,18 +166,19 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
             memory_format(
                 "Decided by asking once: %" PRIu64 " executions of the worker, %" PRIu64
                 " local histories, %" PRIu64 " questions to the server; %" PRIu64
-                " answers were asked for again, those of the worker in fresh "
+                " answer%s asked for again, those of the worker in fresh "
                 "processes%s%s. Assumed: the worker is deterministic, and all clients are alike "
                 "(asked for each kind of answer)%s; what it does "
                 "behind an attempt is what a new one does (asked %" PRIu64
-                " times, refusals in a row up to %d)%s; time goes in ticks, %d to a lease, and "
+                " time%s, refusals in a row up to %d)%s; time goes in ticks, %d to a lease, and "
                 "what is so between them alone, "
                 "as "
                 "just before a lease ends, is not tried%s%s%s%s%s.%s%s%s",
                 figures->executions, figures->histories, figures->questions, figures->audited,
-                sequences, walks,
+                figures->audited == 1 ? " was" : "s were", sequences, walks,
                 figures->draws_tokens ? "; no token is drawn twice by chance" : "", figures->ends,
-                figures->refusals, timed, asking->lease_ticks, far, far_key, clock,
+                units_plural((int64_t)figures->ends), figures->refusals, timed, asking->lease_ticks,
+                far, far_key, clock,
                 figures->is_even_handed
                     ? "; it treats its servers alike (asked with them in other places)"
                     : "",
@@ -200,7 +205,8 @@ void explore_asking_note(struct results *results, const struct explore_asking *a
         results_note(results, memory_format("Of answers that are kept: %s.", asking->kept_words));
     for (int i = 0; i < cells->count; i++) {
         const struct cell *cell = &cells->rows[i];
-        if (!cell->doubt || is_told_before(cells, i))
+        if (!cell->doubt || is_told_before(cells, i) ||
+            strcmp(cell->doubt, explore_end_words(END_STOPPED)) == 0) /* which its row says */
             continue;
         char *which = doubted_words(cells, i);
         results_note(results,

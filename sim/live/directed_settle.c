@@ -90,7 +90,7 @@ static enum fail did_not_come(const struct settling *settling, struct failure *f
 
 static enum fail interrupted(struct failure *failure)
 {
-    return failure_set(failure, FAIL_UNKNOWN, "interrupted by a signal");
+    return failure_set(failure, FAIL_UNKNOWN, "it was interrupted");
 }
 
 /* A server that died is the reason; its end may take a moment longer than that of its connections.

@@ -164,15 +164,21 @@ char *conclusion_title(const struct view *view)
 char *conclusion_played(const struct view *view)
 {
     const struct view_counts counts = view_count(view);
-    const int apart = counts.standing[STANDING_NOT_APPLICABLE], played = counts.rows - apart;
+    const struct interruption *interrupted = &view->results->interrupted;
+    const bool is_cut = interrupted->why && strcmp(interrupted->unit, "run") == 0;
+    const int64_t apart = counts.standing[STANDING_NOT_APPLICABLE];
+    const int64_t done = is_cut ? interrupted->done : counts.rows;
+    const int64_t all = is_cut ? interrupted->of : counts.rows;
     if (!apart)
         return NULL;
     return memory_format(
-        "%d of %d scenario%s %s played; %d %s not apply: %s what this lock does "
+        "%" PRId64 " of %" PRId64 " scenario%s %s played%s; %" PRId64
+        " %s not apply: %s what this lock does "
         "not do, what a program cannot be told to do, or a fault that --fault leaves "
         "out. The report says which.",
-        played, counts.rows, units_plural(counts.rows), played == 1 ? "was" : "were", apart,
-        apart == 1 ? "does" : "do", apart == 1 ? "it needs" : "they need");
+        done - apart, all, units_plural(all), done - apart == 1 ? "was" : "were",
+        is_cut ? " before it was interrupted" : "", apart, apart == 1 ? "does" : "do",
+        apart == 1 ? "it needs" : "they need");
 }
 
 char *conclusion_known(const struct conclusion *conclusion)

@@ -253,7 +253,7 @@ static enum fail wait_for(struct crowd *crowd, int upto, struct failure *failure
         return failure->code;
     }
     if (is_stopped(crowd))
-        return failure_set(failure, FAIL_UNKNOWN, "interrupted by a signal");
+        return failure_set(failure, FAIL_UNKNOWN, "it was interrupted");
     if (!are_ready(crowd, upto))
         return failure_set(failure, FAIL_INPUT, "not all of %d workers are ready within %d s", upto,
                            (int)(BEGIN_LIMIT_US / 1000000));

@@ -327,7 +327,7 @@ static enum fail look_after(struct session *session, int64_t began_ms, struct fa
 {
     const int64_t limit_ms = session->outstanding ? ANSWER_MS : session->options.patience_us / 1000;
     if (session->options.stop && *session->options.stop)
-        return failure_set(failure, FAIL_UNKNOWN, "interrupted by a signal");
+        return failure_set(failure, FAIL_UNKNOWN, "it was interrupted");
     for (int i = 0; i < session->options.clients; i++)
         if (session->clients[i].worker)
             worker_read(session->clients[i].worker);

@@ -34,15 +34,23 @@ static bool is_random(const struct cell *cell)
     return cell->options.search != SEARCH_EXHAUSTIVE && cell->outcome.end != END_UNSUPPORTED;
 }
 
+static bool is_cut_short(const struct cell *cell)
+{
+    return cell->outcome.end == END_TIME || cell->outcome.end == END_STOPPED;
+}
+
 /* How far a random search has come without finding it. */
 static void print_not_found(const struct cell *cell, enum property property, char *text,
                             size_t size)
 {
-    bool is_cut_short = cell->outcome.end == END_TIME || cell->outcome.end == END_STOPPED;
-    snprintf(text, size, "not found in %llu runs, seed %llu%s%s",
-             (unsigned long long)cell->outcome.findings[property].runs,
-             (unsigned long long)cell->options.seed, is_cut_short ? ", then " : "",
-             is_cut_short ? explore_end_words(cell->outcome.end) : "");
+    const unsigned long long runs = cell->outcome.findings[property].runs;
+    const char *end = is_cut_short(cell) ? explore_end_words(cell->outcome.end) : "";
+    if (!runs && *end)
+        snprintf(text, size, "%s", end);
+    else
+        snprintf(text, size, "not found in %llu run%s, seed %llu%s%s", runs,
+                 units_plural((int64_t)runs), (unsigned long long)cell->options.seed,
+                 *end ? ", then " : "", end);
 }
 
 const char *cell_tried(const struct cell *cell, char *text, size_t size)
@@ -125,8 +133,8 @@ const char *cell_print_silent(const struct cell *cell, char *text, size_t size)
     if (cell->outcome.end == END_COMPLETE)
         snprintf(text, size, "safe");
     else if (cell_is_sampled(cell))
-        snprintf(text, size, "%s in %llu runs", cell->is_unstruck ? "not struck" : "not found",
-                 (unsigned long long)cell->outcome.runs);
+        snprintf(text, size, "%s in %llu run%s", cell->is_unstruck ? "not struck" : "not found",
+                 (unsigned long long)cell->outcome.runs, units_plural((int64_t)cell->outcome.runs));
     else /* of any property that is not progress */
         snprintf(text, size, "unknown (%s)",
                  is_random(cell) ? cell_why(cell, PROPERTY_MUTUAL_EXCLUSION, why, sizeof why)
