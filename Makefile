@@ -55,6 +55,15 @@ $(BUILD)/%.o: sim/%.c
 	@mkdir -p $(@D)
 	$(if $(TELL),@echo "  $<" && )$(CC) $(FLAGS) -c -o $@ $<
 
+# Before the libraries are there one message says what to do, and not the compiler in each file.
+$(OBJECTS): | $(BUILD)/libraries.found
+$(BUILD)/libraries.found:
+	@mkdir -p $(@D)
+	@printf '#include <%s>\n' stddef.h hiredis/async.h uv.h yaml.h jansson.h microhttpd.h openssl/ssl.h | \
+	    $(CC) $(filter-out -MMD -MP,$(FLAGS)) -fsyntax-only -x c - 2> $@.why || { head -n 1 $@.why >&2; rm -f $@.why; \
+	    echo 'Something that picklock is built with is missing. `make setup` installs it; `make demo` does so, builds, and shows it.' >&2; exit 1; }
+	@mv $@.why $@
+
 # malloc() and memset() stay what they are, also where a compiler would make one calloc() of them (base/memory.c).
 $(BUILD)/base/memory.o: FLAGS += -fno-builtin-malloc
 
@@ -143,6 +152,7 @@ ready: setup
 JOBS ?= 6
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
+	@echo "Compiles the program and $(words $(TESTS)) C tests, as far as they are not there yet: minutes the first time. Then the tests run."
 	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/picklock $(TESTS:%=$(BUILD)/test/%) $(FUZZ:%=$(BUILD)/test/%) \
 	    $(BUILD)/test/differential $(BUILD)/test/opinion $(BUILD)/test/bench_checks
 	@BUILD="$(abspath $(BUILD))" PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadgroup -c harness/pytest.ini --rootdir harness harness

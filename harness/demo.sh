@@ -13,7 +13,8 @@ echo "Every scenario, on a real redis-server:"
 $alone "$picklock" run || exit $?
 
 echo
-echo "A naive and a safe scheme, 50 clients, ten seconds each, with stalls, late and lost messages, crashes:"
+echo "A naive and a safe scheme, 50 clients, ten seconds each, with stalls, crashes,"
+echo "late and lost messages:"
 naive=set-nx-ex-del
 safe=set-nx-px-cad
 caught=
@@ -30,16 +31,18 @@ done
 
 echo
 if [ -z "$caught" ]; then
-    echo "Nothing was shown: the stress did not hit the bug of $naive, with three seeds. Try again on a less busy machine."
+    echo "Nothing was shown: the stress did not hit the bug of $naive,"
+    echo "with three seeds. Try again on a less busy machine."
     exit 2
 elif [ "$caught" != "$naive" ]; then
-    echo "This is not what the demonstration is about: a bug of $naive was looked for, and one was found in:" $caught
+    echo "This is not what the demonstration is about: a bug of $naive was looked"
+    echo "for, and one was found in:" $caught
     exit 1
 fi
 cat <<END
-What was shown: the naive scheme, $naive, was caught, which is the point of "NOT expected" above:
-its plain DEL can remove another client's lock.
-The overruns of the safe scheme, $safe, are not a bug: any client can stall past its lease,
-but this one then never removes another's lock.
+What was shown: the naive scheme, $naive, was caught, which is the
+point of "NOT expected" above: its plain DEL can remove another client's lock.
+The overruns of the safe scheme, $safe, are not a bug: any client can
+stall past its lease, but this one then never removes another's lock.
 Both are on the page $folder/index.html
 END

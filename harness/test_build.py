@@ -17,6 +17,16 @@ def make(folder, target, *words):
     return folder / target
 
 
+def test_before_setup_one_message_says_what_to_do(tmp_path):
+    """No header but our own is there. Nothing is compiled; so it is whichever object is wanted, and next time again."""
+    for target in ("base/timers.o", "live/control.o"):
+        done = subprocess.run(["make", "-s", "-j2", f"BUILD={tmp_path}", "CC=cc -nostdinc", tmp_path / target], cwd=ROOT,
+                              env={name: text for name, text in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}, text=True,
+                              capture_output=True)
+        assert done.returncode == 2 and "`make setup` installs it" in done.stderr and "`make demo`" in done.stderr, done
+        assert done.stderr.count(" error: ") == 1 and "sim/" not in done.stderr, done
+
+
 def test_asserts_stay_with_ndebug(tmp_path):
     made = make(tmp_path, "base/timers.o", "CFLAGS=-O2 -DNDEBUG")
     undefined = subprocess.run(["nm", "-u", made], text=True, capture_output=True, check=True).stdout

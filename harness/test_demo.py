@@ -32,6 +32,8 @@ def test_the_end_says_what_was_shown(tmp_path, naive, safe, status, says):
     assert done.returncode == status, done
     end = done.stdout[done.stdout.index("report: "):]
     assert all(words in end for words in says), done
+    own = done.stdout[done.stdout.rindex("report: "):].splitlines()[1:] + [line for line in done.stdout.splitlines() if line.startswith("A naive")]
+    assert all(len(line) <= 80 for line in own), own
     if status == 0:
         assert (tmp_path / end.split()[-1]).is_file(), done
 
