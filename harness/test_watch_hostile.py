@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from conftest import PICKLOCK, server
-from watching import json_of, violated, watch
+from watching import json_of, told, violated, watch
 
 # Connections on which anything can be said.
 RAW = """
@@ -60,7 +60,7 @@ one.says("GET", "lock:1")""", "a command was not answered"),
 def test_what_cannot_be_followed_is_unknown(tmp_path, program, reason):
     result, results = json_of(tmp_path, RAW + program)
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
-    assert reason in result.err, result.err
+    assert reason in told(result), result.err
 
 
 def test_what_can_be_followed_is_judged(tmp_path):
@@ -134,7 +134,7 @@ def test_an_answer_that_the_key_contradicts_is_unknown(tmp_path, rule, program, 
     """Somebody stands between watch and the server, and answers himself, behind the command (after) or in its place."""
     result, results = behind_rules(tmp_path, "lie: " + rule, program)
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
-    assert reason in result.err, result.err
+    assert reason in told(result), result.err
 
 
 # What somebody changes past the proxy while a command is on its way: behind watch it is held until that is done.
@@ -157,7 +157,7 @@ def test_what_a_command_cannot_have_taken_away_is_nobodys_doing(tmp_path, comman
     rules = f'wait: command={name} nth={3 if name == "SET" else 1} -> hold until=gone\ngo: command=ECHO -> release gone'
     result, results = behind_rules(tmp_path, rules, PAST % (command, 'delete("lock:1")', answer))
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
-    assert "was found gone before its time" in result.err, result.err
+    assert "was found gone before its time" in told(result), result.err
 
 
 @pytest.mark.parametrize(("command", "change", "answer"), [
@@ -169,7 +169,7 @@ def test_what_a_command_cannot_have_changed_is_nobodys_doing(tmp_path, command, 
     rules = f'wait: command={command.split(chr(34))[1]} nth=1 -> hold until=gone\ngo: command=ECHO -> release gone'
     result, results = behind_rules(tmp_path, rules, EXTEND + PAST % (command, change, answer))
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
-    assert "which cannot do that" in result.err, result.err
+    assert "which cannot do that" in told(result), result.err
 
 
 def test_a_server_between_that_tells_the_truth_is_judged(tmp_path):
@@ -207,7 +207,7 @@ def test_a_look_that_is_answered_with_nonsense_is_unknown(tmp_path, command, ans
     result, results = behind_rules(tmp_path, f'lie: command={command} beyond=1 -> answer "{answer}"',
                                    "assert takes(one, A); takes(other, B); assert gives(one, A)")
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
-    assert "could not be looked at: it answers" in result.err, result.err
+    assert "could not be looked at: it answers" in told(result), result.err
 
 
 def test_memory_does_not_grow_with_requests_that_stood_in_line(tmp_path):
@@ -263,7 +263,7 @@ def test_who_is_never_answered_holds_the_others_back_for_a_time(tmp_path, rule, 
     """They go on, and nothing holds then; nobody is blamed for what was not seen. What it had done by then is told. The figure of the note counts all."""
     result, results = behind_rules(tmp_path, MUTE % rule, program)
     assert result.status == 2 and not holds(results) and not violated(results), result.out + result.err
-    assert f"{rule.split()[0]} was not answered for 5 s, and others stood in line" in result.err, result.err
+    assert f"{rule.split()[0]} was not answered for 5 s, and others stood in line" in told(result), result.err
     assert longest_wait_ms(results) >= 3000 and f" {releases} releases." in results["notes"][0], results["notes"]
 
 

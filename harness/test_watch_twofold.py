@@ -4,7 +4,7 @@ import re
 
 import pytest
 from test_watch_refused import PROCESSES, verdicts
-from watching import is_clean, json_of, violated
+from watching import is_clean, json_of, told, violated
 
 REFUSED = PROCESSES + """
 EXTENDS = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"
@@ -36,7 +36,7 @@ def test_two_processes_are_not_one_client(tmp_path, program, said):
     result, results = json_of(tmp_path, PROCESSES + OWN + program)
     assert result.status == 2 and not violated(results), result.out + result.err
     assert "holds" not in verdicts(results).values(), result.out
-    assert re.search(rf"python3\S*\[\d+\] {said}, in another process \(python3\S*\[\d+\]\): whether both are one client, nobody can tell", result.err), result.err
+    assert re.search(rf"python3\S*\[\d+\] {said}, in another process \(python3\S*\[\d+\]\): whether both are one client, nobody can tell", told(result)), result.err
 
 
 INHERITED = """

@@ -27,6 +27,11 @@ def json_of(tmp_path, program, *options):
     return result, results
 
 
+def told(result):
+    """All that it said, whichever way it was wrapped."""
+    return " ".join((result.out + result.err).split())
+
+
 def violated(results):
     row, = results["results"]
     return {found["property"]: found for found in row["properties"] if found["verdict"] == "violated"}

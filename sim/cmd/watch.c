@@ -6,6 +6,7 @@
 #include "cmd/secrets.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "run/judge_history.h"
@@ -13,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,30 +149,34 @@ static void add_notes(const struct watch_cmd *cmd, const struct result_row *row,
     for (int i = 0; i < row->properties_count; i++)
         is_found |= row->properties[i].property == PROPERTY_RELEASE_OWN &&
                     row->properties[i].verdict == VERDICT_VIOLATED;
-    results_note(results, memory_format("Watched: %" PRId64 " connections, %" PRId64
-                                        " commands that name a key like %s; %" PRId64
-                                        " grants, %" PRId64 " refusals, %" PRId64 " releases.",
-                                        seen->connections, seen->looked_at, cmd->key, seen->grants,
-                                        seen->refusals, seen->releases));
+    results_note(results, memory_format("Watched: %" PRId64 " connection%s, %" PRId64
+                                        " command%s that name a key like %s; %" PRId64
+                                        " grant%s, %" PRId64 " refusal%s, %" PRId64 " release%s.",
+                                        seen->connections, units_plural(seen->connections),
+                                        seen->looked_at, units_plural(seen->looked_at), cmd->key,
+                                        seen->grants, units_plural(seen->grants), seen->refusals,
+                                        units_plural(seen->refusals), seen->releases,
+                                        units_plural(seen->releases)));
     add_order(seen, results);
     if (seen->plain)
         results_note(results,
-                     memory_format("%" PRId64 " times a key like %s was written or deleted "
+                     memory_format("%" PRId64 " time%s a key like %s was written or deleted "
                                    "that had not been granted as a lock: nobody is blamed.",
-                                   seen->plain, cmd->key));
+                                   seen->plain, units_plural(seen->plain), cmd->key));
     if (seen->rewrites)
         results_note(results,
                      memory_format("%" PRId64
-                                   " times a script, a transaction or SET XX gave a lock another "
+                                   " time%s a script, a transaction or SET XX gave a lock another "
                                    "value and named no token, so unknown who sent it: it counts "
                                    "as its holder's renewal.",
-                                   seen->rewrites));
+                                   seen->rewrites, units_plural(seen->rewrites)));
     add_plain_deletes(seen, is_found, results);
     if (cmd->fence_key)
         results_note(results,
-                     memory_format("%" PRId64 " writes changed a fence in a key like %s; %" PRId64
+                     memory_format("%" PRId64 " write%s changed a fence in a key like %s; %" PRId64
                                    " began it anew with a smaller one.",
-                                   seen->fenced, cmd->fence_key, seen->fences_back));
+                                   seen->fenced, units_plural(seen->fenced), cmd->fence_key,
+                                   seen->fences_back));
     for (int i = 0; i < seen->notes_count; i++)
         results_note(results, memory_text(seen->notes[i]));
 }
@@ -248,10 +254,16 @@ static int status_of(const struct watch_cmd *cmd, const struct results *results,
     return is_unknown ? FAIL_UNKNOWN : (int)status;
 }
 
-static void say_unknown(const struct results *results)
+/* Where no report in words has said why. */
+static void say_unknown(const struct watch_cmd *cmd, const struct results *results)
 {
-    const char *why = results->rows[results->rows_count - 1].error;
-    cmd_say("unknown: %s", why ? why : "as the report says");
+    const struct result_row *row = &results->rows[results->rows_count - 1];
+    if (result_standing(row) == STANDING_UNKNOWN && !output_takes_stdout(&cmd->output))
+        return;
+    char *words =
+        memory_format("picklock: unknown: %s", row->error ? row->error : "as the report says");
+    text_print_wrapped(stderr, words, 0, text_columns(stderr) ? text_room(stderr) : INT_MAX);
+    free(words);
 }
 
 static int watch(struct watch_cmd *cmd)
@@ -272,7 +284,7 @@ static int watch(struct watch_cmd *cmd)
     } else {
         status = status_of(cmd, &results, is_unknown);
         if (is_unknown)
-            say_unknown(&results);
+            say_unknown(cmd, &results);
     }
     free(cmd->output.folder);
     results_free(&results);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/monotonic.h"
+#include "base/units.h"
 #include "live/control.h"
 #include "live/folder.h"
 #include "live/process.h"
@@ -216,10 +217,13 @@ static void on_asked(uv_signal_t *asked, int number)
     const struct watch_outcome *seen = run->watching.outcome;
     const char *why = seen->missed ? seen->missed : seen->open;
     char *words = memory_format(
-        "%" PRId64 " connections, %" PRId64 " open; %" PRId64 " commands that name a watched key; "
-        "%" PRId64 " grants, %" PRId64 " refusals, %" PRId64 " releases%s%s",
-        seen->connections, run->watching.links, seen->looked_at, seen->grants, seen->refusals,
-        seen->releases, why ? "; unknown: " : "", why ? why : "");
+        "%" PRId64 " connection%s, %" PRId64 " open; %" PRId64
+        " command%s that name a watched key; "
+        "%" PRId64 " grant%s, %" PRId64 " refusal%s, %" PRId64 " release%s%s%s",
+        seen->connections, units_plural(seen->connections), run->watching.links, seen->looked_at,
+        units_plural(seen->looked_at), seen->grants, units_plural(seen->grants), seen->refusals,
+        units_plural(seen->refusals), seen->releases, units_plural(seen->releases),
+        why ? "; unknown: " : "", why ? why : "");
     (void)number;
     run->options->notice(run->options->context, words);
     free(words);
@@ -249,9 +253,9 @@ static void on_tick(uv_timer_t *timer)
         if (!run->is_ending)
             watching_note(
                 &run->watching,
-                "%lld connections outlived the command by %.1f s: what they did later was "
+                "%lld connection%s outlived the command by %.1f s: what came over them later was "
                 "not seen",
-                (long long)run->watching.links, LEAVE_US / 1e6);
+                (long long)run->watching.links, units_plural(run->watching.links), LEAVE_US / 1e6);
         end(run);
     }
 }
