@@ -72,11 +72,21 @@ bool heartbeat_is_in_words(void)
     return how == IN_WORDS;
 }
 
+/* How much of it stands in a line: what fits, and no part of it (they have a comma between) that
+ * would be cut. */
+static size_t fitting(const char *words)
+{
+    const int columns = text_columns(stderr);
+    size_t size = columns ? text_fitting(words, columns - 1, 0) : strlen(words), part = size;
+    while (words[size] && part > 0 && strncmp(words + part, ", ", 2) != 0)
+        part--;
+    return part ? part : size;
+}
+
 /* The terminal's line; a second one would stay. The mutex is held. */
 static void draw(const char *words)
 {
-    const int columns = text_columns(stderr);
-    const size_t size = columns ? text_fitting(words, columns - 1, 0) : strlen(words);
+    const size_t size = fitting(words);
     fprintf(stderr, "\r\033[K%.*s", (int)size, words);
 }
 
@@ -252,9 +262,11 @@ void heartbeat_tell(const struct heartbeat_figures *figures)
     if (figures->states_per_second >= 0)
         words = with(words, " (%" PRId64 " a second)", figures->states_per_second);
     if (figures->executions >= 0)
-        words = with(words, ", %" PRId64 " executions", figures->executions);
+        words = with(words, ", %" PRId64 " execution%s", figures->executions,
+                     units_plural(figures->executions));
     if (figures->depth >= 0)
-        words = with(words, ", %" PRId64 " steps deep", figures->depth);
+        words =
+            with(words, ", %" PRId64 " step%s deep", figures->depth, units_plural(figures->depth));
     /* A budget that is over sooner says enough. */
     const bool has_search = figures->search_left_us >= 0 &&
                             (figures->left_us < 0 || figures->search_left_us < figures->left_us);

@@ -317,6 +317,29 @@ static enum fail stress_one(const struct options *options, struct runner *runner
     return fail;
 }
 
+/* "set-nx-ex-del 1s, set-nx-px-cad 500ms", where they are not all the same. */
+static void note_leases(const struct scheme_list *asked, int64_t lease_us, struct results *results)
+{
+    char *all = NULL;
+    bool is_one = true;
+    for (int i = 0; i < asked->count; i++) {
+        char text[UNITS_TEXT_MAX];
+        const int64_t its_us = scheme_lease_us(asked->rows[i], lease_us);
+        is_one &= its_us == scheme_lease_us(asked->rows[0], lease_us);
+        char *longer = memory_format("%s%s%s %s", all ? all : "", all ? ", " : "",
+                                     asked->rows[i]->name, units_print_duration(its_us, text));
+        free(all);
+        all = longer;
+    }
+    if (!is_one)
+        results_note(results,
+                     memory_format("Leases differ, as each is rounded up to its scheme's unit: %s. "
+                                   "Stalls, delays and time-outs are as much longer. A --lease of "
+                                   "whole seconds is the same for all.",
+                                   all));
+    free(all);
+}
+
 /* One that is cut short keeps no other from its run. */
 static enum fail stress_all(const struct options *options, struct runner *runner,
                             const struct scheme_list *schemes_asked, struct results *results,
@@ -326,6 +349,7 @@ static enum fail stress_all(const struct options *options, struct runner *runner
     char *first_cut = NULL;
     int done = 0;
     results->whole = schemes_asked->count;
+    note_leases(schemes_asked, options->stress.lease_us, results);
     for (int i = 0; !fail && !cmd_stop && i < schemes_asked->count; i++) {
         char *cut;
         if (!shard_has(&results->shard, i))

@@ -18,23 +18,25 @@ static char *ungranted_words(const struct stress_progress *progress)
     char since[UNITS_TEXT_MAX];
     if (!progress->ungranted)
         return memory_text("");
-    return memory_format(", nobody granted a lock since %s (%" PRId64 " attempts)",
+    return memory_format(", nobody granted a lock since %s (%" PRId64 " attempt%s)",
                          units_print_rounded(progress->ungranted_since_us, since),
-                         progress->ungranted);
+                         progress->ungranted, units_plural(progress->ungranted));
 }
 
+/* What matters most stands first: a terminal shows as many parts as fit. */
 static void show_line(const char *what, const struct stress_progress *progress)
 {
     char p99[UNITS_TEXT_MAX];
     char *ungranted = ungranted_words(progress);
-    char *line =
-        memory_format("%s: %" PRId64 " s, %" PRId64 " operations, %" PRId64
-                      " hold, %s%s%s, p99 %s, %" PRId64 " grants, %" PRId64 " fault%s%s",
-                      what, progress->elapsed_us / 1000000, progress->operations, progress->holders,
-                      progress->violations ? "violated: " : "",
-                      progress->violations ? progress->violations : "nothing violated", ungranted,
-                      units_print_ms(progress->p99_us, p99), progress->grants, progress->faults,
-                      units_plural(progress->faults), progress->is_healing ? " and no more" : "");
+    char *line = memory_format(
+        "%s: %" PRId64 " s, %s%s%s, %" PRId64 " operation%s, %" PRId64 " hold%s, p99 %s, %" PRId64
+        " grant%s, %" PRId64 " fault%s%s",
+        what, progress->elapsed_us / 1000000, progress->violations ? "violated: " : "",
+        progress->violations ? progress->violations : "nothing violated", ungranted,
+        progress->operations, units_plural(progress->operations), progress->holders,
+        progress->holders == 1 ? "s" : "", units_print_ms(progress->p99_us, p99), progress->grants,
+        units_plural(progress->grants), progress->faults, units_plural(progress->faults),
+        progress->is_healing ? " and no more" : "");
     if (!text_can_draw(stderr) && !heartbeat_has_words())
         text_format(stderr, TEXT_PLAIN, "%s\n", line);
     heartbeat_say("%s", line);
@@ -73,6 +75,19 @@ static void print_rate(FILE *file, uint32_t ppm, int64_t us, const char *what)
         fprintf(file, " (about %s)", units_print_duration(us, length));
 }
 
+/* "1s (500ms, rounded up to units of 1s)"; owned. */
+static char *lease_words(const struct stress_options *stress)
+{
+    char lease[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX], unit[UNITS_TEXT_MAX];
+    const int64_t lease_us = scheme_lease_us(stress->scheme, stress->lease_us);
+    (void)units_print_duration(lease_us, lease);
+    if (lease_us == stress->lease_us)
+        return memory_text(lease);
+    return memory_format("%s (%s, rounded up to units of %s)", lease,
+                         units_print_duration(stress->lease_us, asked),
+                         units_print_duration(stress->scheme->unit_us, unit));
+}
+
 /* What a run is about to suffer, with its seed: the figures mean nothing without. */
 void stress_show_rates(const struct stress_options *stress)
 {
@@ -90,17 +105,18 @@ void stress_show_rates(const struct stress_options *stress)
                  {stress->delay_past_lease_ppm, 0, "of commands are late by a lease to two"},
                  {stress->drift_ppm, 0, "of clocks drift"},
                  {stress->server_drift_ppm, 0, "of servers' clocks drift"}};
-    char lease[UNITS_TEXT_MAX];
+    char *lease = lease_words(stress);
     char *text = NULL;
     size_t size;
     FILE *made = open_memstream(&text, &size);
-    if (!made)
+    if (!made) {
+        free(lease);
         return;
+    }
     fprintf(made, "%s: %d client%s, %d lock%s, lease %s, seed %" PRIu64, stress->scheme->name,
             stress->clients, units_plural(stress->clients), stress->locks,
-            units_plural(stress->locks),
-            units_print_duration(scheme_lease_us(stress->scheme, stress->lease_us), lease),
-            stress->seed);
+            units_plural(stress->locks), lease, stress->seed);
+    free(lease);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         if (i < RATES_ALWAYS || rates[i].ppm)
             print_rate(made, rates[i].ppm, rates[i].us, rates[i].what);
