@@ -296,7 +296,7 @@ def test_chances_are_seeded_and_independent_of_other_rules(ruled):
 
 def test_counters_are_told_while_it_runs(redis, tmp_path):
     (tmp_path / "rules").write_text("one: command=GET nth=2 -> answer +struck\n")
-    for options, looked_at in ([], ""), (["--rules", tmp_path / "rules"], "; 3 requests, 2 replies, 1 faults"):
+    for options, looked_at in ([], ""), (["--rules", tmp_path / "rules"], "; 3 requests, 2 replies, 1 fault"):
         process = subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{redis}", *map(str, options)],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         port = int(process.stdout.readline())
@@ -304,7 +304,7 @@ def test_counters_are_told_while_it_runs(redis, tmp_path):
             assert [c(b"GET none") for _ in range(3)] == [b"$-1", b"+struck" if options else b"$-1", b"$-1"]
             process.send_signal(signal.SIGUSR1)
             to_client = 5 * 2 + (9 if options else 5)
-            words = f"1 connections so far, 1 open; 30 bytes from clients, {to_client} to them{looked_at}\n"
+            words = f"1 connection so far, 1 open; 30 bytes from clients, {to_client} to them{looked_at}\n"
             assert process.stderr.readline().endswith(words)
             assert c(b"PING") == b"+PONG"
         process.send_signal(signal.SIGTERM)

@@ -107,7 +107,7 @@ def test_the_commands_print_what_the_readme_says(tmp_path, marks):
 def form(text):
     """What a stress run prints without what luck decides: figures, what struck, the counterexample, and the cause of who was not caught."""
     text = re.sub(r"\d+ connected clients, \d+ faults?(?: \([\w\s,-]+\))?, \d+ inside a hold; faults kept clients waiting "
-                  r"for [\d.]+ m?s of their [\d.]+ s; \d+ contended attempts".replace(" ", r"\s+"), "FAULTS", text)
+                  r"for [\d.]+ m?s of their [\d.]+ s; \d+ contended attempts?".replace(" ", r"\s+"), "FAULTS", text)
     text = re.sub(r"(^NOT expected: [^\n]*\n).*?\n\n", r"\1\n", text, flags=re.M | re.S)
     text = re.sub(r"(The safe set-nx-px-cad did\s+not)[^.]*", r"\1", text)
     text = re.sub(r"^(set-nx-px-cad +\d.*) +\S+$", r"\1 CAUSE", text, flags=re.M)

@@ -1,5 +1,7 @@
 /* clean.c - `picklock clean`: what earlier runs have left on a user's server. */
 #include "cmd/cmd.h"
+
+#include "base/units.h"
 #include "cmd/options.h"
 #include "cmd/secrets.h"
 
@@ -48,7 +50,8 @@ static enum fail clean(redisContext *control, const char *named, struct failure 
         fail = footprint_remove(control, rows, count, named, failure);
     bool is_open = false;
     for (int i = 0; !fail && i < count; i++) {
-        printf("run %s: %" PRId64 " keys %s\n", rows[i].run, rows[i].keys, words_of(&rows[i]));
+        printf("run %s: %" PRId64 " key%s %s\n", rows[i].run, rows[i].keys,
+               units_plural(rows[i].keys), words_of(&rows[i]));
         is_open |= !rows[i].is_removed && rows[i].by != LEFT_BY_ALIVE;
     }
     if (!fail && !count)

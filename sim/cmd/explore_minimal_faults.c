@@ -2,6 +2,7 @@
 #include "cmd/explore_minimal_faults.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "cmd/explore_cells.h"
 #include "explore/result/worker_pool.h"
 #include "report/text.h"
@@ -73,8 +74,9 @@ static void print_set(FILE *out, const struct minimal_faults *minimal, int row,
             fputs(" + ", out);
         else
             fputc(*c, out);
-    fprintf(out, " (%s, %d steps%s)", cause_name(cell->witnesses[property].cause),
-            cell->outcome.findings[property].events,
+    const int steps = cell->outcome.findings[property].events;
+    fprintf(out, " (%s, %d step%s%s)", cause_name(cell->witnesses[property].cause), steps,
+            units_plural(steps),
             minimal_faults_is_least(minimal, row, property) ? "" : "; less may do");
 }
 
@@ -117,8 +119,8 @@ static void print_unknown(FILE *out, const struct minimal_faults *minimal, enum 
     const struct cell *cell = &minimal->rows[first];
     if (minimal_faults_judge(minimal, property) == MINIMAL_BROKEN)
         fputs("; ", out);
-    fprintf(out, "unknown: %d of %d sets, such as %s (%s)", unknown, minimal->count, cell->faults,
-            explore_end_words(cell->outcome.end));
+    fprintf(out, "unknown: %d of %d set%s, such as %s (%s)", unknown, minimal->count,
+            units_plural(minimal->count), cell->faults, explore_end_words(cell->outcome.end));
 }
 
 /* "mutual-exclusion: stall (late-grant, 9 steps)"; to be freed. */
@@ -148,10 +150,10 @@ static void print_minimal(FILE *out, const struct minimal_faults *minimal)
     uint64_t states = 0;
     for (int i = 0; i < minimal->count; i++)
         states += minimal->rows[i].outcome.states;
-    char *head = memory_format("%s: clients %d, rounds %d, servers %d; %d sets of faults, %" PRId64
-                               " states",
-                               options->scheme->name, options->clients, options->rounds,
-                               options->servers, minimal->count, (int64_t)states);
+    char *head = memory_format(
+        "%s: clients %d, rounds %d, servers %d; %d set%s of faults, %" PRId64 " state%s",
+        options->scheme->name, options->clients, options->rounds, options->servers, minimal->count,
+        units_plural(minimal->count), (int64_t)states, units_plural((int64_t)states));
     text_print_wrapped(out, head, 0, columns);
     free(head);
     for (int p = 0; p < PROPERTY_COUNT; p++) {

@@ -25,8 +25,9 @@ static char *shortness(const struct result_row *cell, const struct result_proper
     if (search_is_random(cell->search) && property->is_shortest)
         return memory_text(", the shortest");
     if (search_is_random(cell->search) && cell->search->shorter_states)
-        return memory_format(", the shortest found; nothing shorter among %" PRId64 " states",
-                             cell->search->shorter_states);
+        return memory_format(", the shortest found; nothing shorter among %" PRId64 " state%s",
+                             cell->search->shorter_states,
+                             units_plural(cell->search->shorter_states));
     return memory_text(property->is_shortest ? "" : ", not proved to be the shortest");
 }
 

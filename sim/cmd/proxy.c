@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/outfile.h"
+#include "base/units.h"
 #include "proxy/standalone.h"
 #include "proxy/status.h"
 #include "toxiproxy/serve.h"
@@ -118,10 +119,11 @@ static enum fail tell_history(const struct history_wanted *wanted,
                               const struct watch_outcome *outcome, struct failure *failure)
 {
     const char *why = watch_outcome_unknown(outcome);
-    cmd_say("%s: %" PRId64 " commands that name a key like %s, one at a time; %" PRId64
-            " grants, %" PRId64 " refusals, %" PRId64 " releases",
-            wanted->path, outcome->looked_at, wanted->key, outcome->grants, outcome->refusals,
-            outcome->releases);
+    cmd_say("%s: %" PRId64 " command%s that name a key like %s, one at a time; %" PRId64
+            " grant%s, %" PRId64 " refusal%s, %" PRId64 " release%s",
+            wanted->path, outcome->looked_at, units_plural(outcome->looked_at), wanted->key,
+            outcome->grants, units_plural(outcome->grants), outcome->refusals,
+            units_plural(outcome->refusals), outcome->releases, units_plural(outcome->releases));
     for (int i = 0; i < outcome->notes_count; i++)
         cmd_say("%s", outcome->notes[i]);
     return why ? failure_set(failure, FAIL_UNKNOWN, "%s: unknown: %s", wanted->path, why)

@@ -28,10 +28,10 @@ enum { AT_ONCE = 1000 };
 static int tell(const struct selftest *selftest, double seconds)
 {
     char text[SELFTEST_TEXT];
-    char *said = memory_format("%" PRId64 " histories of seed %" PRIu64 " in %.1f s: %" PRId64
+    char *said = memory_format("%" PRId64 " histor%s of seed %" PRIu64 " in %.1f s: %" PRId64
                                " cannot be explained, %" PRId64 " of them were not weighed in full",
-                               selftest->histories, selftest->seed, seconds,
-                               selftest->contradictory, selftest->lenient);
+                               selftest->histories, selftest->histories == 1 ? "y" : "ies",
+                               selftest->seed, seconds, selftest->contradictory, selftest->lenient);
     text_print_wrapped(stdout, said, 0, text_room(stdout));
     free(said);
     if (selftest->disagreements == 0) {

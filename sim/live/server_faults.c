@@ -2,6 +2,7 @@
  * done. See servers.h. */
 #include "live/servers.h"
 
+#include "base/units.h"
 #include "live/control.h"
 
 #include <assert.h>
@@ -55,7 +56,8 @@ static enum fail prove_empty(const struct server *server, const char *how, struc
         return FAIL_UNAVAILABLE;
     return keys == 0 ? FAIL_NONE
                      : failure_set(failure, FAIL_UNKNOWN,
-                                   "it %s %" PRId64 " keys, and all should be gone", how, keys);
+                                   "it %s %" PRId64 " key%s, and all should be gone", how, keys,
+                                   units_plural(keys));
 }
 
 /* A replica that was cut off has heard nothing since, and one that is promoted takes writes. */
@@ -258,8 +260,8 @@ enum fail servers_flush_scripts(struct servers *servers, int number, struct fail
     int64_t scripts = control_info_number(control, "memory", "number_of_cached_scripts", failure);
     return scripts <= 0
                ? FAIL_NONE
-               : failure_set(failure, FAIL_UNKNOWN, "server %d still knows %" PRId64 " scripts",
-                             number + 1, scripts);
+               : failure_set(failure, FAIL_UNKNOWN, "server %d still knows %" PRId64 " script%s",
+                             number + 1, scripts, units_plural(scripts));
 }
 
 enum fail servers_flush_keys(struct servers *servers, int number, struct failure *failure)
@@ -296,6 +298,6 @@ enum fail servers_kill_clients(struct servers *servers, int number, int least,
     return ended >= least
                ? FAIL_NONE
                : failure_set(failure, FAIL_UNKNOWN,
-                             "server %d has ended %" PRId64 " connections, and clients had %d",
-                             number + 1, ended, least);
+                             "server %d has ended %" PRId64 " connection%s, and clients had %d",
+                             number + 1, ended, units_plural(ended), least);
 }

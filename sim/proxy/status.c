@@ -2,6 +2,7 @@
 #include "proxy/status.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,13 +42,16 @@ void status_words(const struct served_listener *served, char *words, size_t size
     const struct proxy_traffic traffic = proxy_traffic(served->proxy);
     if (served->rules || served->all->log)
         snprintf(looked_at, sizeof looked_at,
-                 "; %" PRIu64 " requests, %" PRIu64 " replies, %" PRIu64 " faults",
-                 traffic.requests, traffic.replies, served->faults);
+                 "; %" PRIu64 " request%s, %" PRIu64 " repl%s, %" PRIu64 " fault%s",
+                 traffic.requests, units_plural((int64_t)traffic.requests), traffic.replies,
+                 traffic.replies == 1 ? "y" : "ies", served->faults,
+                 units_plural((int64_t)served->faults));
     snprintf(words, size,
-             "%s%s%" PRIu64 " connections so far, %" PRId64 " open; %" PRIu64
-             " bytes from clients, %" PRIu64 " to them%s",
+             "%s%s%" PRIu64 " connection%s so far, %" PRId64 " open; %" PRIu64
+             " byte%s from clients, %" PRIu64 " to them%s",
              served->name, served->name[0] ? ": " : "", traffic.links,
-             proxy_links_count(served->proxy), traffic.read, traffic.written, looked_at);
+             units_plural((int64_t)traffic.links), proxy_links_count(served->proxy), traffic.read,
+             units_plural((int64_t)traffic.read), traffic.written, looked_at);
 }
 
 static void put(json_t *object, const char *name, uint64_t number)

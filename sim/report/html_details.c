@@ -116,12 +116,12 @@ void html_search(const struct page *page, const struct search_figures *search)
 {
     char *bounds = search_bounds(search);
     html_put(page,
-             "<p class=\"soft\">%s, at most %" PRId64 " fault%s: %" PRId64 " states, %" PRId64
-             " transitions, ",
+             "<p class=\"soft\">%s, at most %" PRId64 " fault%s: %" PRId64 " state%s, %" PRId64
+             " transition%s, ",
              bounds, search->faults_max, units_plural(search->faults_max), search->states,
-             search->transitions);
+             units_plural(search->states), search->transitions, units_plural(search->transitions));
     if (search_is_random(search))
-        html_put(page, "%" PRId64 " runs; ", search->runs);
+        html_put(page, "%" PRId64 " run%s; ", search->runs, units_plural(search->runs));
     else
         html_put(page, "%.0e states expected to be omitted; ", search->omissions);
     html_put(page, "%s%s%s.</p>\n", search->end, *search->tried ? "; then tried: " : "",
@@ -168,8 +168,9 @@ static void put_faults(const struct page *page, const struct result_row *row)
     free(struck);
     free(waiting);
     html_put(page,
-             "; %" PRId64 " contended attempts; %" PRId64 " refusals, %" PRId64 " errors</dd>\n",
-             figures->contended, figures->refusals, figures->errors);
+             "; %" PRId64 " contended attempt%s; %" PRId64 " refusal%s, %" PRId64 " error%s</dd>\n",
+             figures->contended, units_plural(figures->contended), figures->refusals,
+             units_plural(figures->refusals), figures->errors, units_plural(figures->errors));
 }
 
 /* How to have a row again, or the witness of a cell's property (NULL: of none). */

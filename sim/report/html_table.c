@@ -340,9 +340,11 @@ static void put_effort(const struct page *page, const struct grid *grid)
                  first_class(grid, i), result_lock(grid->view->rows[grid->columns[i]]), bounds,
                  effort.states);
         if (search_is_random(search))
-            html_put(page, " states in %" PRId64 " runs</td>", effort.runs);
+            html_put(page, " state%s in %" PRId64 " run%s</td>", units_plural(effort.states),
+                     effort.runs, units_plural(effort.runs));
         else
-            html_put(page, " states, %.0e omitted</td>", effort.omissions);
+            html_put(page, " state%s, %.0e omitted</td>", units_plural(effort.states),
+                     effort.omissions);
         free(bounds);
     }
     html_put(page, "</tr>\n</tfoot>\n");

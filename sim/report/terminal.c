@@ -188,9 +188,10 @@ static void print_faults(const struct terminal *terminal, const struct result_ro
     const struct stress_figures *figures = row->stress;
     char *faults = view_struck(figures), *waiting = view_kept_waiting(row);
     char *words =
-        memory_format("%s: %" PRId64 " connected client%s, %s%s%s; %" PRId64 " contended attempts",
+        memory_format("%s: %" PRId64 " connected client%s, %s%s%s; %" PRId64 " contended attempt%s",
                       result_lock(row), figures->clients, units_plural(figures->clients), faults,
-                      waiting ? "; " : "", waiting ? waiting : "", figures->contended);
+                      waiting ? "; " : "", waiting ? waiting : "", figures->contended,
+                      units_plural(figures->contended));
     fputs(before, terminal->out);
     text_print_wrapped(terminal->out, words, 0, terminal->columns);
     free(words);
@@ -211,10 +212,13 @@ static void print_stress_narrow(const struct terminal *terminal, const struct vi
         fputs(": ", terminal->out);
         print_outcome(terminal, row);
         char *words = memory_format(
-            "%" PRId64 " operations, %" PRId64 " grants, %" PRId64 " overruns, %" PRId64
-            " foreign releases, %" PRId64 " lost updates; an acquire takes %s (p50) to %s (p99)",
-            figures->operations, figures->grants, figures->overruns, figures->foreign_releases,
-            figures->lost_updates, units_print_duration(figures->latency_us.p50, p50),
+            "%" PRId64 " operation%s, %" PRId64 " grant%s, %" PRId64 " overrun%s, %" PRId64
+            " foreign release%s, %" PRId64 " lost update%s; an acquire takes %s (p50) to %s (p99)",
+            figures->operations, units_plural(figures->operations), figures->grants,
+            units_plural(figures->grants), figures->overruns, units_plural(figures->overruns),
+            figures->foreign_releases, units_plural(figures->foreign_releases),
+            figures->lost_updates, units_plural(figures->lost_updates),
+            units_print_duration(figures->latency_us.p50, p50),
             units_print_duration(figures->latency_us.p99, p99));
         text_print_wrapped(terminal->out, words, 2, terminal->columns);
         free(words);

@@ -107,8 +107,9 @@ const char *view_confirmed_words(const struct result_property *property)
 
 char *view_sureness(const struct search_figures *search)
 {
-    return search_is_random(search) ? memory_format("%" PRId64 " runs", search->runs)
-                                    : memory_format("%.0e omitted", search->omissions);
+    return search_is_random(search)
+               ? memory_format("%" PRId64 " run%s", search->runs, units_plural(search->runs))
+               : memory_format("%.0e omitted", search->omissions);
 }
 
 /* --- of all rows --- */
@@ -146,17 +147,19 @@ static char *runs_words(const struct view *view, struct view_counts counts)
         return memory_text(unstated_words(view));
     int known = counts.standing[STANDING_KNOWN];
     if (not == 0 && open == 0 && known)
-        return memory_format("%d of %d verdicts %s known, and nothing is new.", known, counts.rows,
-                             known == 1 ? "is" : "are");
+        return memory_format("%d of %d verdict%s %s known, and nothing is new.", known, counts.rows,
+                             units_plural(counts.rows), known == 1 ? "is" : "are");
     if (not == 0 && open == 0)
         return memory_text("Nothing is other than expected.");
     if (not &&counts.stress == counts.rows)
-        return memory_format("%d of %d stress runs failed.", not, counts.rows);
+        return memory_format("%d of %d stress run%s failed.", not, counts.rows,
+                             units_plural(counts.rows));
     char *more =
         open ? memory_format("%s%d could not be judged", not ? ", " : "", open) : memory_text("");
-    char *words = not ? memory_format("%d of %d verdicts %s not as expected%s.", not, counts.rows,
-                                      not == 1 ? "is" : "are", more)
-                      : memory_format("%s of %d verdicts.", more, counts.rows);
+    char *words =
+        not ? memory_format("%d of %d verdict%s %s not as expected%s.", not, counts.rows,
+                            units_plural(counts.rows), not == 1 ? "is" : "are", more)
+            : memory_format("%s of %d verdict%s.", more, counts.rows, units_plural(counts.rows));
     free(more);
     return words;
 }
@@ -175,8 +178,9 @@ static char *cells_words(struct view_counts counts)
     if (!counts.cells)
         return memory_text("");
     if (counts.defects)
-        return memory_format("A witness of %d of %d cells did not reproduce: a defect of picklock.",
-                             counts.defects, counts.cells);
+        return memory_format(
+            "A witness of %d of %d cell%s did not reproduce: a defect of picklock.", counts.defects,
+            counts.cells, s);
     if (counts.failed)
         return memory_format("%d of %d cell%s failed.", counts.failed, counts.cells, s);
     if (counts.open)

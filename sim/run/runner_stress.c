@@ -177,12 +177,13 @@ static void note_healing(struct results *results, const struct stress_options *o
     char healed[UNITS_TEXT_MAX];
     const bool was_cut_short = outcome->was_stopped || outcome->has_seen_enough;
     if (!was_cut_short && outcome->healed_of && !outcome->unhealed)
-        results_note(results,
-                     memory_format("Behind the faults of %s clients asked on for %s: %d of "
-                                   "%d locks that they asked for were granted again.",
-                                   options->scheme->name,
-                                   units_print_duration(options->heal_us, healed),
-                                   outcome->healed_of, outcome->healed_of));
+        results_note(
+            results,
+            memory_format("Behind the faults of %s clients asked on for %s: %d of "
+                          "%d lock%s that they asked for %s granted again.",
+                          options->scheme->name, units_print_duration(options->heal_us, healed),
+                          outcome->healed_of, outcome->healed_of, units_plural(outcome->healed_of),
+                          outcome->healed_of == 1 ? "was" : "were"));
 }
 
 /* That is no violation: all that a lock promises it may keep. */
@@ -195,12 +196,12 @@ static void note_ungranted(struct results *results, const struct stress_options 
     results_note(
         results,
         memory_format("Nobody had a lock of %s, nor was granted one, for %s from %s on: %" PRId64
-                      " attempts ended without. That violates nothing. Fewer clients, or a longer "
+                      " attempt%s ended without. That violates nothing. Fewer clients, or a longer "
                       "--think or --timeout, show whether they were in each other's way.",
                       options->scheme->name,
                       units_print_rounded(time->until_us - time->from_us, lasted),
                       time->from_us ? units_print_rounded(time->from_us, since) : "its beginning",
-                      time->attempts));
+                      time->attempts, units_plural(time->attempts)));
 }
 
 static const char one_at_a_time[] =
@@ -222,9 +223,10 @@ static void note_cluster(struct results *results, const struct stress_options *o
                  memory_format("%s ran on the three masters of a Redis Cluster, which are one "
                                "server to its clients. Slots of locks moved to another master "
                                "%" PRId64 " time%s; clients followed MOVED %" PRId64
-                               " times and ASK %" PRId64 " times.",
+                               " time%s and ASK %" PRId64 " time%s.",
                                options->scheme->name, moves, units_plural(moves), outcome->moved,
-                               outcome->asked));
+                               units_plural(outcome->moved), outcome->asked,
+                               units_plural(outcome->asked)));
 }
 
 static void note_how_it_ran(struct results *results, const struct stress_options *options,

@@ -81,10 +81,10 @@ char *stress_unanswered(const struct stress_outcome *outcome)
     if (!outcome->unanswered.workers)
         return NULL;
     return memory_format(
-        "%d of %d workers did not answer any more in the end: c%d, asked to %s the lock, had not "
+        "%d of %d worker%s did not answer any more in the end: c%d, asked to %s the lock, had not "
         "for %s. `picklock test --once` shows what one waits for",
-        outcome->unanswered.workers, outcome->clients, outcome->unanswered.first + 1,
-        outcome->unanswered.op == OP_ACQUIRE ? "acquire" : "release",
+        outcome->unanswered.workers, outcome->clients, units_plural(outcome->clients),
+        outcome->unanswered.first + 1, outcome->unanswered.op == OP_ACQUIRE ? "acquire" : "release",
         units_print_duration(outcome->unanswered.for_us / 1000 * 1000, text));
 }
 
@@ -115,9 +115,11 @@ static char *not_healed(const struct stress_options *options, const struct stres
                              PATIENCE_LEASES + 1);
     if (!outcome->unhealed)
         return NULL;
-    return memory_format("faults had ended, and %d of %d locks that were asked for then were "
+    return memory_format("faults had ended, and %d of %d lock%s that %s asked for then %s "
                          "granted to nobody",
-                         outcome->unhealed, outcome->healed_of);
+                         outcome->unhealed, outcome->healed_of, units_plural(outcome->healed_of),
+                         outcome->healed_of == 1 ? "was" : "were",
+                         outcome->unhealed == 1 ? "was" : "were");
 }
 
 /* --- what its history says of that --- */

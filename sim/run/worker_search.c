@@ -3,6 +3,7 @@
 #include "run/worker_search.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "run/worker_findings.h"
 
 #include <stdlib.h>
@@ -267,8 +268,8 @@ static void fill_outcome(struct worker_cell *it)
     cell->is_unstruck = !cell->doubt && it->faults && !it->struck && outcome->runs > 0;
     if (cell->is_unstruck)
         cell->doubt =
-            memory_format("no fault struck in %llu runs: there was nothing for it to strike",
-                          (unsigned long long)outcome->runs);
+            memory_format("no fault struck in %llu run%s: there was nothing for it to strike",
+                          (unsigned long long)outcome->runs, units_plural((int64_t)outcome->runs));
     if (!cell->doubt && it->has_made_all)
         cell->doubt =
             memory_format("not found in all %llu runs with at most %d faults and preemptions",
