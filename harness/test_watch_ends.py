@@ -241,8 +241,11 @@ client().eval("-- " + 300000 * "x" + "\\nreturn redis.call('del', KEYS[1])", 1, 
 
 
 def test_no_lock_is_no_verdict(tmp_path):
+    """Why is told once: by the report, or, where none is in words, on stderr."""
     result = watch(tmp_path, 'client().set("other", 1)')
-    assert result.status == 2 and "no watched key was granted" in told(result)
+    assert result.status == 2 and told(result).count("no watched key was granted") == 1 and "unknown" not in result.err, result.out + result.err
+    result = watch(tmp_path, 'client().set("other", 1)', "--json", "-")
+    assert result.status == 2 and "no watched key was granted" in result.err, result.err
 
 
 @pytest.mark.parametrize(("arguments", "status", "words"), [
