@@ -34,18 +34,15 @@ static bool is_random(const struct cell *cell)
     return cell->options.search != SEARCH_EXHAUSTIVE && cell->outcome.end != END_UNSUPPORTED;
 }
 
-static bool is_cut_short(const struct cell *cell)
-{
-    return cell->outcome.end == END_TIME || cell->outcome.end == END_STOPPED;
-}
-
 /* How far a random search has come without finding it. */
 static void print_not_found(const struct cell *cell, enum property property, char *text,
                             size_t size)
 {
     const unsigned long long runs = cell->outcome.findings[property].runs;
-    const char *end = is_cut_short(cell) ? explore_end_words(cell->outcome.end) : "";
-    if (!runs && *end)
+    const bool is_stopped = cell->outcome.end == END_STOPPED;
+    const char *end =
+        is_stopped || cell->outcome.end == END_TIME ? explore_end_words(cell->outcome.end) : "";
+    if (is_stopped && !runs)
         snprintf(text, size, "%s", end);
     else
         snprintf(text, size, "not found in %llu run%s, seed %llu%s%s", runs,
