@@ -230,7 +230,7 @@ static void fact(struct monitor *monitor, const struct fact *fact)
                                   .fence = client->fence,
                                   .client = fact->client,
                                   .time_us = is_known ? client->owned_us : client->held_us,
-                                  .over_index = NO_INDEX};
+                                  .over_index = is_known ? client->disowned_index : NO_INDEX};
     self->saw_fence = true;
     compare(monitor, fact, &lock->highest, &minted);
     for (int i = 0; i < RECENT_MAX; i++)

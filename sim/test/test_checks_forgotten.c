@@ -29,6 +29,16 @@ static void writes(struct story *story, int client, int64_t fence, struct reply 
     writes_of(story, client, 0, fence, reply);
 }
 
+static void is_told(struct story *story, int client, int64_t fence)
+{
+    happens(story, (struct event){.kind = EVENT_RETURN,
+                                  .client = client,
+                                  .server = -1,
+                                  .op = OP_ACQUIRE,
+                                  .result = RESULT_GRANTED,
+                                  .fence = fence});
+}
+
 /* The counter began anew, so B's token is the smaller one though it is newer; what has no token is
  * refused by nobody, restart or not. */
 static void what_a_forgotten_counter_lets_in_is_the_deployments(void **state)
@@ -302,6 +312,33 @@ static void what_a_told_loss_may_explain_is_neither(void **state)
     }
 }
 
+/* A's own token is told to it again, of what it was granted anew: the lock that the first one was
+ * of was lost before A was told, or is over by its release. Granted once, and not lost, it is one.
+ */
+static void one_token_of_two_grants_is_told_twice(void **state)
+{
+    enum { LOST, LOST_WHEN_TOLD, GROWS };
+    (void)state;
+    for (int how = LOST; how <= GROWS; how++) {
+        struct story *story = story_new(&minting, 1, 300);
+        is_granted(story, A);
+        if (how != LOST_WHEN_TOLD)
+            strikes(story, "flush-all", -1, 0, 0);
+        is_told(story, A, 1);
+        if (how == LOST_WHEN_TOLD)
+            strikes(story, "flush-all", -1, 0, 0);
+        releases(story, A, 0);
+        is_granted(story, A);
+        is_told(story, A, how == GROWS ? 2 : 1);
+        ends(story);
+        if (how == GROWS)
+            assert_holds(story, PROPERTY_FENCE_ORDER);
+        else
+            assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_LOST_GRANT);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_right_lock_is_not_blamed_for_what_its_server_forgot),
         cmocka_unit_test(what_came_back_may_be_of_a_newer_holder),
         cmocka_unit_test(the_token_of_an_attempt_long_ago_is_told_by_the_attempt),
+        cmocka_unit_test(one_token_of_two_grants_is_told_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
