@@ -141,7 +141,7 @@ bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant
 {
     const struct change *by = &grant->by;
     if (grant->ending != ENDING_DELETED || by->client != grant->client ||
-        by->attempt != grant->attempt || by->op != OP_ACQUIRE)
+        by->attempt != grant->attempt || by->op != OP_ACQUIRE || by->repeat == REPEAT_COPIED)
         return false;
     const struct ledger_client *client = &ledger->clients[grant->client];
     return client->attempt == grant->attempt &&

@@ -414,7 +414,7 @@ static inline bool ledger_is_copied(const struct ledger_client *client, int atte
 bool ledger_must_refuse(const struct ledger *ledger, const struct grant *grant, int64_t told_us);
 
 /* Did the acquire that got it delete it again before it was answered? Then that was an earlier try,
- * and not what its client holds by. */
+ * and not what its client holds by. What a copy on its way deletes it has not given back. */
 bool ledger_is_given_back(const struct ledger *ledger, const struct grant *grant);
 /* Has its client, a scheme of ours, never heard that it was granted it, or what became of something
  * that it sent there since? Then a message was lost, or is late, be its fault told or not. False

@@ -355,6 +355,36 @@ static void delete_and_setnx_takes_a_live_lock(void **state)
     story_free(story);
 }
 
+/* B deletes the dead stamp and writes its own; a copy of its DEL, or B once more, takes that away.
+ * By a copy it is lost: B had been granted it. B itself gives back what it got by then. */
+static void what_a_copy_of_its_delete_takes_away_its_client_was_granted(void **state)
+{
+    const struct command delete = command(VERB_DEL, 0, 0);
+    (void)state;
+    for (int is_copied = 0; is_copied <= 1; is_copied++) {
+        struct story *story = story_new(&stamping, 1, STORY_SECOND_MS);
+        const int64_t dead = stamps_first(story, A);
+        crashes(story, A);
+        at(story, 3900);
+        const int64_t mine = looks(story, B, dead);
+        if (is_copied)
+            strikes_command(story, "duplicate", B, OP_ACQUIRE, delete);
+        executes(story, B, OP_ACQUIRE, delete, INTEGER(1));
+        executes(story, B, OP_ACQUIRE, command(VERB_SETNX, mine, 0), INTEGER(1));
+        executes(story, B, OP_ACQUIRE, delete, INTEGER(1));
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        (void)stamps_first(story, C);
+        ends(story);
+        if (is_copied)
+            assert_holds(story, PROPERTY_TRUTHFUL);
+        else
+            assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+        assert_violated(story, PROPERTY_LEASE_EXCLUSION, 1,
+                        is_copied ? CAUSE_UNLOCK_BUG : CAUSE_UNTRUE_ANSWER);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +401,7 @@ int main(void)
         cmocka_unit_test(refused_behind_a_dead_stamp_is_an_untruth),
         cmocka_unit_test(delete_and_setnx_takes_a_live_lock),
         cmocka_unit_test(a_loser_over_a_dead_stamp_overwrites_nobody),
+        cmocka_unit_test(what_a_copy_of_its_delete_takes_away_its_client_was_granted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -330,9 +330,25 @@ static void a_stamp_taken_over_for_nothing_is_its_former_owners(void **state)
     static const enum fault faults[] = {FAULT_CLIENT_CLOCK, FAULT_STALL};
     const struct explore_options of = {
         .scheme = &scheme_refuses_what_it_has, .clients = 2, .servers = 1};
+    static const struct walk_plan pace = {.walks = 1600,
+                                          .seed = 20260101,
+                                          .steps = 60,
+                                          .fault_weight = WALK_WEIGHT,
+                                          .tick_weight = 30};
     (void)state;
-    unsigned violated = walk(&of, &slow_pace, faults, 2);
+    unsigned violated = walk(&of, &pace, faults, 2);
     assert_true(violated >> PROPERTY_EXTEND_OWN & 1); /* the stamp of one who had the lock */
+}
+
+/* A copy of its DEL takes away what it was granted behind that DEL: it was granted it. */
+static void who_lost_it_to_a_copy_was_granted_it(void **state)
+{
+    static const enum fault faults[] = {FAULT_DUPLICATE, FAULT_DUPLICATE, FAULT_CRASH};
+    const struct explore_options of = {
+        .scheme = scheme_named("stamp-del-setnx"), .clients = 3, .servers = 1};
+    (void)state;
+    unsigned violated = walk(&of, &drift_pace, faults, 3);
+    assert_true(violated >> PROPERTY_LEASE_EXCLUSION & 1); /* another one was, too */
 }
 
 /* A third of such leases is due within a tick; what is left of it runs at another rate. */
@@ -422,6 +438,7 @@ int main(void)
         cmocka_unit_test(not_mine_is_so_when_its_time_is_over),
         cmocka_unit_test(what_a_copy_grants_once_more_is_a_leftover),
         cmocka_unit_test(a_stamp_taken_over_for_nothing_is_its_former_owners),
+        cmocka_unit_test(who_lost_it_to_a_copy_was_granted_it),
         cmocka_unit_test(a_timer_within_a_tick_follows_its_clock),
         cmocka_unit_test(who_is_on_the_way_waits_too),
         cmocka_unit_test(both_agree_on_random_runs),

@@ -169,7 +169,7 @@ static unsigned ghost_delete(const struct sender *sender, const struct packed_me
      * another server may say so. */
     const struct config *config = sender->config;
     const bool counts_deletes = config->repeats_commands || config_quorum(config) > 1;
-    if (is_own(&before->ghost, sender))
+    if (is_own(&before->ghost, sender) && !is_copied(sender, message))
         note_granted(sender, false);
     /* When its time is over, "not mine" is so: is_over() of checks/truthful.c. */
     if (counts_deletes && is_own(&before->ghost, sender) && ghost_counts(config, &before->ghost) &&
@@ -205,7 +205,7 @@ static void ghost_refusal(const struct sender *sender, const struct packed_messa
     } else if (is_asking) {
         client_state->refused_itself &= (uint8_t)~server;
         client_state->refused_behind &= (uint8_t)~server;
-        if (is_answer && config->repeats_commands)
+        if (is_answer && (config->repeats_commands || config->scheme->uses_client_clock))
             client_state->overtaken |= server;
     }
 }
