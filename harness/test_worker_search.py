@@ -149,6 +149,13 @@ def test_what_a_worker_remembers_across_a_reset_is_found_out(picklock, tmp_path)
     assert {one["verdict"] for one in results["results"][0]["properties"]} <= {"unknown", "not_applicable"}
 
 
+def test_what_is_sent_to_two_servers_at_once_is_in_no_order(picklock, tmp_path):
+    """It leaves over connections that may just have been made; which of them is seen first is nobody's doing."""
+    worker = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'quorum_worker.py'))} turning"
+    ran, results = search(picklock, tmp_path, worker, "--servers", 2, "--runs", 22, "--fault", "none", "--seed", 2)
+    assert "does not do the same twice" not in ran.out and results["results"][0]["search"]["runs"] == 22, ran
+
+
 def test_what_comes_only_of_a_leftover_is_no_finding(picklock, tmp_path):
     """From its eighth attempt in one process on it says yes whatever the server said: no new process does so within a run."""
     worker = changed_naive(tmp_path, REMEMBERS, ("        return self.redis.set(", """        global asked

@@ -1,9 +1,10 @@
-"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|watchful|loyal|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
+"""quorum_worker.py [uneven|first|last|tidy|picky|trusting|wary|wall|watchful|loyal|turning|extending [anybodys|in-words]] - the scheme redlock as somebody's lock program: every
 server is asked at once, over a socket of its own, and their answers are counted as they come. uneven: the first of the servers counts twice; first, last:
 the first, the last answer does; tidy: it deletes where it was granted the lock alone; picky: where all had granted it, all must know it at its release;
 trusting: it releases over the connections that it has, broken or not; wary: where two of three servers had granted it, its release fails if a connection
 broke behind its answer; wall: its wall clock says how old the lock is; watchful: it looks at its clock at each answer; loyal: at its
-release the server that had granted the lock first counts alone, where all had. Standard library only."""
+release the server that had granted the lock first counts alone, where all had; turning: every third time it asks them in the other order.
+Standard library only."""
 
 import os
 import select
@@ -18,6 +19,7 @@ YES, NO, LOST = "yes", "no", "lost"
 
 class Redlock(picklock_worker.Worker):
     promises = ["expiry", "token", "quorum"]
+    turns = 0  # of the process
 
     def init(self, settings):
         self.servers = [Connection(settings.address(server)) for server in range(len(settings.servers))]
@@ -41,7 +43,8 @@ class Redlock(picklock_worker.Worker):
     def ask_all(self, *words):
         """What each server said, when all have answered or their connections have broken."""
         waiting, said = {}, []
-        for server in self.servers if words[0] == "SET" or sys.argv[1:] != ["tidy"] else self.granted:
+        asked = self.servers if words[0] == "SET" or sys.argv[1:] != ["tidy"] else self.granted
+        for server in self.in_turn(asked):
             if not self.trusts(words):
                 server.connect()
             server.send(words)
@@ -54,6 +57,10 @@ class Redlock(picklock_worker.Worker):
                     self.granted.append(server)
                 said += [heard] * self.weight(server, not said, not waiting)
         return said
+
+    def in_turn(self, servers):
+        Redlock.turns += sys.argv[1:] == ["turning"]
+        return servers[::-1 if Redlock.turns % 3 == 1 else 1]
 
     def trusts(self, words):
         return words[0] != "SET" and sys.argv[1:] == ["trusting"]

@@ -25,6 +25,20 @@ static void append(struct session *session, struct wire_message *message)
     session->last = message;
 }
 
+/* Requests of one step left over connections of which nobody can tell which one came first, as they
+ * may just have been made: those to different servers stand in the order of the servers. */
+static void insert(struct session *session, struct wire_message *message)
+{
+    struct wire_message **at = &session->first;
+    while (*at && ((*at)->client != message->client || (*at)->is_offered || (*at)->is_published ||
+                   (*at)->server <= message->server))
+        at = &(*at)->next;
+    if (!*at)
+        session->last = message;
+    message->next = *at;
+    *at = message;
+}
+
 /* The first request on that connection, or its reply; NULL: there is none. */
 static struct wire_message *first_on(const struct session *session, const struct wire *wire)
 {
@@ -54,7 +68,7 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->wire = wire;
     message->is_silent = wire->is_half_open;
     message->is_behind = first_on(session, wire) != NULL;
-    append(session, message);
+    insert(session, message);
     return message;
 }
 
