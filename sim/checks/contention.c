@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SEVERAL = NOBODY - 1 };
 
@@ -40,13 +39,6 @@ void contention_free(struct contention *contention)
     free(contention->counted);
     free(contention->askers);
     free(contention);
-}
-
-/* So is whatever happens in the simulated world. */
-static bool is_directed(const struct contention *contention)
-{
-    const struct history_head *head = contention->ledger->head;
-    return head->is_directed || strcmp(head->world, "sim") == 0;
 }
 
 static bool is_believed(const struct ledger *ledger, const struct event *event)
@@ -90,8 +82,9 @@ static void returned(struct contention *contention, const struct event *event)
     const int unlike = event->result == RESULT_GRANTED ? lock->refused : lock->granted;
     if (event->result != RESULT_GRANTED && event->result != RESULT_REFUSED)
         return;
-    contention->is_told |= is_another(unlike, event->client) ||
-                           (is_directed(contention) && is_another(*alike, event->client));
+    contention->is_told |=
+        is_another(unlike, event->client) ||
+        (head_is_directed(contention->ledger->head) && is_another(*alike, event->client));
     add(alike, event->client);
 }
 
@@ -125,7 +118,8 @@ int64_t contention_count(const struct contention *contention)
 
 bool contention_is_seen(const struct contention *contention)
 {
-    return contention->count > 0 || (is_directed(contention) && contention->are_several);
+    return contention->count > 0 ||
+           (head_is_directed(contention->ledger->head) && contention->are_several);
 }
 
 bool contention_is_told(const struct contention *contention)

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Two bits a verb: it was executed, and took effect or found none. All opaque commands are one verb
  * more. */
@@ -197,8 +196,17 @@ static void granted(struct coverage *coverage, const struct event *event)
     const struct seen *seen = seen_of(coverage, event->client);
     if (ledger->head->servers == 1 && seen->executed && seen->awaited && !ledger->is_struck &&
         !coverage->clients[event->client].is_befallen && !event->is_inferred &&
-        strcmp(ledger->head->world, "sim") != 0)
+        !head_is_simulated(ledger->head))
         note_undone(coverage, event, "nobody saw the server do all that it asked", seen->awaited);
+}
+
+/* What it asked was lost, or comes later, by a fault, and it has not waited for that. A scheme of
+ * ours waits. */
+static bool may_have_guessed(const struct coverage *coverage, int client)
+{
+    const struct ledger *ledger = coverage->ledger;
+    return coverage->has_heard && ledger->head->has_all_commands && !ledger->scheme &&
+           (ledger->is_struck || coverage->clients[client].is_befallen);
 }
 
 static void returned(struct coverage *coverage, const struct event *event)
@@ -215,11 +223,14 @@ static void returned(struct coverage *coverage, const struct event *event)
     }
     bool is_granted = event->result == RESULT_GRANTED;
     coverage->is_granted |= is_granted;
-    if (asked == 0 && (failed_unasked(ledger, event) || is_known_unasked(coverage, event->client)))
+    const bool is_scheme_granted =
+        is_granted && ledger->scheme; /* ours asks for what it is granted */
+    if (asked == 0 && (failed_unasked(ledger, event) ||
+                       (!is_scheme_granted && is_known_unasked(coverage, event->client))))
         return;
     if (asked == 0)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
-    else if (is_granted && known == 0 && !(coverage->has_heard && ledger->head->has_all_commands))
+    else if (is_granted && known == 0 && !may_have_guessed(coverage, event->client))
         note_guess(coverage, event, "nobody saw what the servers did");
     else if (is_granted && has_taken && !has_made)
         miss(coverage, event,
@@ -355,7 +366,7 @@ static bool keeps_released(const struct coverage *coverage, const struct event *
 static bool may_lack_release(const struct coverage *coverage, int client)
 {
     const struct ledger *ledger = coverage->ledger;
-    if (strcmp(ledger->head->world, "sim") == 0)
+    if (head_is_simulated(ledger->head))
         return false;
     return !ledger->head->has_all_commands ||
            (coverage->clients[client].is_release_sent && !ledger->is_struck);

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Of a foreign lock of which nobody says it, the benefit of the doubt. */
 static unsigned promises_of(const struct history_head *head, const struct scheme *scheme)
@@ -56,7 +55,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
                               .lease_us = head->lease_us,
                               .unit_us = head->unit_us,
                               .error_us = head->clock_error_us,
-                              .is_closed = head->is_closed || strcmp(head->world, "sim") == 0,
+                              .is_closed = head->is_closed || head_is_simulated(head),
                               .index = NO_INDEX,
                               .take = take,
                               .context = context};

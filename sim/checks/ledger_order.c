@@ -54,6 +54,14 @@ static void note_unreturned(struct ledger *ledger, const struct event *event, en
     note_strange(ledger, event, operation_name(event->op), why);
 }
 
+/* Whose lines are missing believed so to hold it longer, and may have been told otherwise. */
+static void note_unended(struct ledger *ledger, const struct event *event)
+{
+    ledger->lacks_calls = true;
+    note_strange(ledger, event, operation_name(event->op),
+                 "how its hold before ended is not in the history");
+}
+
 /* By whatever attempt. */
 static bool has_lock(const struct ledger_client *client, int lock)
 {
@@ -78,7 +86,7 @@ static void note_outside(struct ledger *ledger, const struct event *event)
     note_strange(ledger, event, "access", why);
 }
 
-/* Ours does nothing before it was answered, or died. */
+/* Ours does nothing before it was answered, or died, and releases what it holds. */
 static bool is_ours(const struct ledger *ledger)
 {
     return ledger->scheme && ledger->head->has_all_commands;
@@ -99,6 +107,8 @@ void ledger_note_order(struct ledger *ledger, const struct event *event)
     const bool is_early = event->op != OP_ACQUIRE && event->attempt == client->attempt;
     if (client->is_acquiring && (is_early || is_ours(ledger)))
         note_unreturned(ledger, event, OP_ACQUIRE);
+    else if (client->is_holding && event->op == OP_ACQUIRE && is_ours(ledger))
+        note_unended(ledger, event);
     else if (client->is_releasing && is_ours(ledger))
         note_unreturned(ledger, event, OP_RELEASE);
     else if (client->accesses && is_ours(ledger))

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const events[EVENT_COUNT] = {
 #define EVENT(id, name, fields) name,
@@ -46,6 +47,16 @@ static const char *const promises[PROMISE_BITS_WIDTH] = {
     [PROMISE_TOKEN_PLACE] = "token",   [PROMISE_QUORUM_PLACE] = "quorum",
     [PROMISE_EXITS_PLACE] = "exits",   [PROMISE_LEASES_PLACE] = "leases",
 };
+
+bool head_is_simulated(const struct history_head *head)
+{
+    return strcmp(head->world, "sim") == 0;
+}
+
+bool head_is_directed(const struct history_head *head)
+{
+    return head->is_directed || head_is_simulated(head);
+}
 
 const char *promise_name(enum promise promise)
 {

@@ -121,6 +121,11 @@ struct history_head {
     char incomplete[HISTORY_WHY_MAX]; /* why it is not whole, so that nothing holds; "": it is */
 };
 
+/* There nothing is missing, and all is so that an open history must say. */
+bool head_is_simulated(const struct history_head *head);
+/* A scenario, or a schedule, said who does what when. */
+bool head_is_directed(const struct history_head *head);
+
 /* Makes an event that is kept its own copies of what it points to, until event_drop(). */
 void event_keep(struct event *event);
 void event_drop(struct event *event);

@@ -126,6 +126,7 @@ enum guess {
     GIVEN_UP,
     TOLD_AN_ERROR,
     SAID_TO_BE_ALL,
+    SAID_TO_BE_ALL_AND_STRUCK,
     GUESSES
 };
 
@@ -134,12 +135,14 @@ static struct story *granted_by(enum guess guess)
     static const struct reply error = {.kind = REPLY_ERROR};
     struct story *story = foreign(ALL_PROMISES, 1);
     checks_free(story->checks);
-    story->head.has_all_commands = guess == SAID_TO_BE_ALL;
+    story->head.has_all_commands = guess >= SAID_TO_BE_ALL;
     story->checks = checks_new_for(&story->head, NULL);
     takes(story, A);
     calls(story, B, OP_ACQUIRE);
     calls(story, C, OP_ACQUIRE);
     sends_script(story, C, OP_ACQUIRE);
+    if (guess == SAID_TO_BE_ALL_AND_STRUCK)
+        strikes(story, "silent-server", -1, 0, 1);
     if (guess == WAS_DELAYED || guess == IS_DELAYED)
         strikes(story, "delay", C, 0, guess == IS_DELAYED ? LEASE_MS : 0);
     runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
@@ -161,11 +164,15 @@ static struct story *granted_by(enum guess guess)
 
 static void a_grant_that_no_server_executed_is_missing_a_part(void **state)
 {
-    static const enum verdict verdicts[GUESSES] = {
-        [EXECUTED] = VERDICT_HOLDS,         [UNSEEN] = VERDICT_UNKNOWN,
-        [WAS_DELAYED] = VERDICT_UNKNOWN,    [IS_DELAYED] = VERDICT_VIOLATED,
-        [LATE] = VERDICT_VIOLATED,          [GIVEN_UP] = VERDICT_VIOLATED,
-        [TOLD_AN_ERROR] = VERDICT_VIOLATED, [SAID_TO_BE_ALL] = VERDICT_VIOLATED};
+    static const enum verdict verdicts[GUESSES] = {[EXECUTED] = VERDICT_HOLDS,
+                                                   [UNSEEN] = VERDICT_UNKNOWN,
+                                                   [WAS_DELAYED] = VERDICT_UNKNOWN,
+                                                   [IS_DELAYED] = VERDICT_VIOLATED,
+                                                   [LATE] = VERDICT_VIOLATED,
+                                                   [GIVEN_UP] = VERDICT_VIOLATED,
+                                                   [TOLD_AN_ERROR] = VERDICT_VIOLATED,
+                                                   [SAID_TO_BE_ALL] = VERDICT_UNKNOWN,
+                                                   [SAID_TO_BE_ALL_AND_STRUCK] = VERDICT_VIOLATED};
     (void)state;
     for (enum guess guess = EXECUTED; guess < GUESSES; guess++) {
         struct story *story = granted_by(guess);
@@ -328,9 +335,61 @@ static void what_was_deleted_does_not_come_back(void **state)
     }
 }
 
+/* A scheme of ours releases what it holds before it asks anew. */
+static void who_asks_anew_has_ended_its_hold(void **state)
+{
+    (void)state;
+    for (int is_released = 0; is_released < 2; is_released++) {
+        const struct scheme *scheme = scheme_named("set-nx-px-cad");
+        struct story *story = story_new(scheme, 1, LEASE_MS);
+        checks_free(story->checks);
+        story->head.has_all_commands = true;
+        story->checks = checks_new_for(&story->head, scheme);
+        acquires(story, A);
+        if (is_released) {
+            calls(story, A, OP_RELEASE);
+            sends(story, A, 0, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0));
+            executes(story, A, OP_RELEASE, command(VERB_COMPARE_DELETE, token(story, A), 0),
+                     INTEGER(1));
+            returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        }
+        calls(story, A, OP_ACQUIRE);
+        ends(story);
+        assert_true(is_released == !checks_gap(story->checks));
+        story_free(story);
+    }
+}
+
+/* A scheme of ours asks for what it is granted: what it asked, and was answered, is missing. */
+static void a_scheme_is_granted_what_it_asked_for(void **state)
+{
+    (void)state;
+    for (int lines = 0; lines < 3; lines++) {
+        const struct scheme *scheme = scheme_named("set-nx-px-cad");
+        struct story *story = story_new(scheme, 1, LEASE_MS);
+        checks_free(story->checks);
+        story->head.has_all_commands = true;
+        story->checks = checks_new_for(&story->head, scheme);
+        acquires(story, B);
+        is_refused(story, A);
+        at(story, 2 * LEASE_MS);
+        calls(story, A, OP_ACQUIRE);
+        if (lines > 0)
+            sends(story, A, 0, OP_ACQUIRE, set(story, A));
+        if (lines > 1)
+            executes(story, A, OP_ACQUIRE, set(story, A), OK);
+        returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_true((lines > 1) == !checks_gap(story->checks));
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_asks_anew_has_ended_its_hold),
+        cmocka_unit_test(a_scheme_is_granted_what_it_asked_for),
         cmocka_unit_test(a_return_without_a_call_is_missing_a_part),
         cmocka_unit_test(a_reply_to_what_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_grant_that_no_server_executed_is_missing_a_part),
