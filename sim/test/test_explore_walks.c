@@ -330,8 +330,8 @@ static void a_stamp_taken_over_for_nothing_is_its_former_owners(void **state)
     static const enum fault faults[] = {FAULT_CLIENT_CLOCK, FAULT_STALL};
     const struct explore_options of = {
         .scheme = &scheme_refuses_what_it_has, .clients = 2, .servers = 1};
-    static const struct walk_plan pace = {.walks = 1600,
-                                          .seed = 20260101,
+    static const struct walk_plan pace = {.walks = 100, /* one of them shows it, of this seed */
+                                          .seed = 29,
                                           .steps = 60,
                                           .fault_weight = WALK_WEIGHT,
                                           .tick_weight = 30};
@@ -346,8 +346,10 @@ static void who_lost_it_to_a_copy_was_granted_it(void **state)
     static const enum fault faults[] = {FAULT_DUPLICATE, FAULT_DUPLICATE, FAULT_CRASH};
     const struct explore_options of = {
         .scheme = scheme_named("stamp-del-setnx"), .clients = 3, .servers = 1};
+    static const struct walk_plan pace = {
+        .walks = 100, .seed = 39, .steps = 80, .fault_weight = 5, .tick_weight = 20};
     (void)state;
-    unsigned violated = walk(&of, &drift_pace, faults, 3);
+    unsigned violated = walk(&of, &pace, faults, 3);
     assert_true(violated >> PROPERTY_LEASE_EXCLUSION & 1); /* another one was, too */
 }
 
