@@ -131,8 +131,7 @@ void connection_wants_to_write(struct connection *connection)
 {
     if ((connection->polled & UV_WRITABLE) || connection->is_due[DUE_WRITE])
         return;
-    if (connection->is_flushing ||
-        !(connection->is_bare || (connection->async->c.flags & REDIS_CONNECTED)))
+    if (connection->is_flushing || !(connection->async->c.flags & REDIS_CONNECTED))
         poll_wants(connection, connection->polled | UV_WRITABLE);
     else
         connection_is_due(connection, DUE_WRITE);

@@ -1,5 +1,5 @@
-/* client_end.c - the client's end of a connection over which nothing but calls goes, of a stress
- * run. See endpoint.h.
+/* client_end.c - the client's end of a direct connection over which nothing but calls goes. See
+ * endpoint.h.
  *
  * hiredis has connected it, and frees it. It would keep a buffer each way, a reader and a row a
  * call for each connection: with thousands of clients none of that is at hand when a reply comes.
@@ -17,12 +17,10 @@ enum { READ_MAX = 16 * 1024 };
 bool connection_is_bare(struct connection *connection)
 {
     const redisAsyncContext *async = connection->async;
-    if (connection->is_bare || !connection->endpoint->goes_bare || connection->first ||
-        connection->unheard_greetings || !async || !(async->c.flags & REDIS_CONNECTED))
-        return connection->is_bare;
-    connection->fd = async->c.fd;
-    connection->is_bare = true;
-    return true;
+    if (connection->endpoint->direct_port && !connection->first && !connection->unheard_greetings &&
+        async && (async->c.flags & REDIS_CONNECTED))
+        connection->is_bare = true;
+    return connection->is_bare;
 }
 
 /* --- writing --- */
@@ -32,7 +30,8 @@ void bare_flush(struct connection *connection)
     struct bytes *out = &connection->out;
     if (!out->length)
         return;
-    const ssize_t sent = send(connection->fd, out->at, out->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent =
+        send(connection->async->c.fd, out->at, out->length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (sent >= 0 && (size_t)sent < out->length) {
@@ -54,12 +53,10 @@ static void ends(struct connection *connection, int error, const char *why)
     redisAsyncFree(async);
 }
 
-/* A call leaves when it is heard, so mostly it is the first. */
 static struct exchange *first_unheard(const struct connection *connection)
 {
     struct exchange *exchange = connection->first;
-    while (exchange &&
-           (exchange->is_direct ? exchange_is_answered(exchange) : exchange_is_delivered(exchange)))
+    while (exchange && exchange_is_answered(exchange))
         exchange = exchange->next;
     return exchange;
 }
@@ -70,10 +67,6 @@ static bool hear_reply(struct connection *connection, const char *bytes, size_t 
     if (!exchange) {
         ends(connection, REDIS_ERR_PROTOCOL, "a reply that no request asked for");
         return false;
-    }
-    if (!exchange->is_direct) { /* what it says was read at the proxy */
-        exchange_heard(exchange);
-        return connection->async && !connection->is_cut;
     }
     redisReply *reply = endpoint_parse(connection->endpoint, bytes, length);
     if (reply)
@@ -107,7 +100,7 @@ static void hear_replies(struct connection *connection, const char *bytes, size_
 void bare_hear(struct connection *connection)
 {
     char bytes[READ_MAX];
-    const ssize_t got = recv(connection->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t got = recv(connection->async->c.fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {

@@ -281,8 +281,18 @@ static redisReply *take_reply(redisReply *got)
     return reply;
 }
 
-void exchange_heard(struct exchange *exchange)
+/* One of the call's replies has come; hiredis says NULL when the connection ended instead. */
+static void reply_heard(redisAsyncContext *async, void *got, void *data)
 {
+    struct exchange *exchange = data;
+    (void)async;
+    if (!got)
+        return;
+    if (exchange->is_direct) {
+        if (!exchange->connection->is_cut)
+            exchange_answered(exchange, take_reply(got));
+        return;
+    }
     exchange->delivered++;
     assert(exchange->delivered <= exchange->requests);
     struct connection *connection = exchange->connection;
@@ -292,19 +302,6 @@ void exchange_heard(struct exchange *exchange)
     if (exchange->owner && events && events->delivered)
         events->delivered(exchange); /* may let go of it */
     exchanges_leave(connection);
-}
-
-/* One of the call's replies has come; hiredis says NULL when the connection ended instead. */
-static void reply_heard(redisAsyncContext *async, void *got, void *data)
-{
-    struct exchange *exchange = data;
-    (void)async;
-    if (!got)
-        return;
-    if (!exchange->is_direct)
-        exchange_heard(exchange);
-    else if (!exchange->connection->is_cut)
-        exchange_answered(exchange, take_reply(got));
 }
 
 /* The length of the request (a RESP array of bulk strings of ours) at the front of bytes. */

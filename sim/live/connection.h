@@ -95,7 +95,6 @@ struct endpoint {
     const struct connection_events *events;
     uv_prepare_t flush; /* writes what connections have to write, before the loop waits */
     struct due_list due[DUE_COUNT];
-    bool goes_bare;           /* clients' calls go without hiredis, once it has connected them */
     bool is_eager;            /* endpoint_move() is called whenever there is something to move */
     struct read_order *order; /* of what the server executes; NULL: not asked for */
     int connections;          /* that exist, those being closed too; ... */
@@ -119,14 +118,13 @@ struct connection {
     bool is_unwatched;     /* the loop does not look for replies: who lets them go knows */
     bool is_due[DUE_COUNT], is_flushing;
     bool is_bare; /* hiredis has nothing to do with what goes over it: client_end.c, and then ... */
-    int fd;       /* ... that is its socket, */
     bool is_cut;  /* by us: nobody is told */
     bool is_watching; /* keys, for a transaction: whoever uses it says so */
     bool is_left;     /* its client gave up on something on it: it ends when nothing is on it */
     bool poll_is_open, is_opened, is_told;
     bool was_refused;  /* nobody listened there: ECONNREFUSED */
     bool is_greeted;   /* the server has answered on it: wire_greet() */
-    struct bytes out;  /* that is to be written, */
+    struct bytes out;  /* ... what is to be written, */
     struct bytes part; /* and of a reply that has not all come */
     struct connection *due_next[DUE_COUNT];
     uint64_t sent; /* bytes, on a direct connection */

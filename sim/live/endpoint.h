@@ -26,9 +26,9 @@ void connection_broke(struct connection *connection);
 /* Writes what connections have to write: before the loop waits. */
 void endpoint_write(struct endpoint *endpoint);
 
-/* --- client_end.c --- */
-/* Does hiredis have nothing to do with what goes over it? So it is from here on, until a greeting
- * does, where the endpoint wants it so. */
+/* --- client_end.c: the client's end of a direct one --- */
+/* So it is from here on, until a greeting does: hiredis has nothing to do with what goes over it.
+ */
 bool connection_is_bare(struct connection *connection);
 /* Writes what is in connection->out, or as much as can be now. */
 void bare_flush(struct connection *connection);
@@ -41,9 +41,6 @@ redisReply *endpoint_parse(struct endpoint *endpoint, const char *bytes, size_t 
 void exchange_goes_directly(struct exchange *exchange, size_t length);
 /* There: the server has answered one of them. Takes reply. */
 void exchange_answered(struct exchange *exchange, redisReply *reply);
-
-/* Through the proxy: its client has one of its replies. */
-void exchange_heard(struct exchange *exchange);
 
 /* Frees the connection's first calls that are over, and that nobody waits for. */
 void exchanges_leave(struct connection *connection);

@@ -276,7 +276,6 @@ static void begin(struct stress *stress)
     stress->began_us = monotonic_us();
     (void)clock_gettime(CLOCK_REALTIME, &wall);
     for (int i = 0; i < options->servers; i++) {
-        stress->live->endpoints[i].goes_bare = true;
         stress->live->endpoints[i].is_eager =
             !stress->carriers; /* what these have is not here yet */
         server_drifts(stress, i);
@@ -378,7 +377,7 @@ static void clean_up(struct stress *stress)
 {
     load_order_drop(stress);
     for (int i = 0; i < stress->options->servers; i++)
-        stress->live->endpoints[i].is_eager = stress->live->endpoints[i].goes_bare = false;
+        stress->live->endpoints[i].is_eager = false;
     timers_close(&stress->timers);
     load_cluster_end(stress);
     free(stress->load_clients);

@@ -43,8 +43,7 @@ struct eager_stage {
     int server;
 };
 
-/* With hiredis at the client's end, or without: client_end.c. */
-enum stage_way { THROUGH_PROXY, BARE_THROUGH_PROXY, DIRECTLY };
+enum stage_way { THROUGH_PROXY, DIRECTLY };
 
 static void stage_open_by(struct eager_stage *stage, enum stage_way way)
 {
@@ -59,11 +58,15 @@ static void stage_open_by(struct eager_stage *stage, enum stage_way way)
     assert_int_equal(endpoint_open(&stage->endpoint, &stage->wire.loop, 0, &upstream, NULL, &why),
                      FAIL_NONE);
     stage->endpoint.events = &events;
-    stage->endpoint.is_eager = way != DIRECTLY;
-    stage->endpoint.goes_bare = way != THROUGH_PROXY;
+    stage->endpoint.is_eager = way == THROUGH_PROXY;
     stage->endpoint.direct_port = way == DIRECTLY ? stage->wire.upstream_port : 0;
     assert_int_equal(connection_new(&stage->connection, &stage->endpoint, stage, &why), FAIL_NONE);
     stage->server = wire_accept(&stage->wire);
+}
+
+static void stage_open(struct eager_stage *stage)
+{
+    stage_open_by(stage, THROUGH_PROXY);
 }
 
 static void stage_close(struct eager_stage *stage)
@@ -89,25 +92,23 @@ static void asks(struct eager_stage *stage)
 static void the_loop_need_not_look(void **state)
 {
     (void)state;
-    for (enum stage_way way = THROUGH_PROXY; way <= BARE_THROUGH_PROXY; way++) {
-        struct eager_stage stage;
-        stage_open_by(&stage, way);
-        for (int i = 1; i <= 3; i++) {
-            asks(&stage);
-            wire_say(&stage.wire, stage.server, "$1\r\n7\r\n");
-            WIRE_UNTIL(&stage.wire, delivered == i);
-            assert_true(stage.connection->is_unwatched);
-            assert_int_equal(connection_is_bare(stage.connection), way == BARE_THROUGH_PROXY);
-        }
-        stage_close(&stage);
+    struct eager_stage stage;
+    stage_open(&stage);
+    for (int i = 1; i <= 3; i++) {
+        asks(&stage);
+        wire_say(&stage.wire, stage.server, "$1\r\n7\r\n");
+        WIRE_UNTIL(&stage.wire, delivered == i);
+        assert_true(stage.connection->is_unwatched);
     }
+    stage_close(&stage);
 }
 
 /* Bytes that were let go, and have not arrived when they are to be heard, are not lost. */
-static void late_bytes_are_heard(enum stage_way way)
+static void what_is_not_there_yet_is_looked_for(void **state)
 {
+    (void)state;
     struct eager_stage stage;
-    stage_open_by(&stage, way);
+    stage_open(&stage);
     asks(&stage);
     wire_say(&stage.wire, stage.server, "$1\r\n7\r\n");
     WIRE_UNTIL(&stage.wire, delivered == 1);
@@ -128,13 +129,6 @@ static void late_bytes_are_heard(enum stage_way way)
     stage_close(&stage);
 }
 
-static void what_is_not_there_yet_is_looked_for(void **state)
-{
-    (void)state;
-    late_bytes_are_heard(THROUGH_PROXY);
-    late_bytes_are_heard(BARE_THROUGH_PROXY);
-}
-
 static int broken;
 
 static void on_broken(struct connection *connection)
@@ -151,10 +145,9 @@ static void an_end_that_the_server_makes_is_heard(void **state)
                                                   .executed = on_executed,
                                                   .delivered = on_delivered,
                                                   .broken = on_broken};
-    for (int i = 0; i < 4; i++) {
-        const bool is_asking = i % 2;
+    for (int is_asking = 0; is_asking < 2; is_asking++) {
         struct eager_stage stage;
-        stage_open_by(&stage, i < 2 ? THROUGH_PROXY : BARE_THROUGH_PROXY);
+        stage_open(&stage);
         stage.endpoint.events = &told;
         broken = 0;
         asks(&stage);
@@ -206,25 +199,6 @@ static void a_reply_in_pieces_is_heard_whole(void **state)
     stage_close(&stage);
 }
 
-/* Two that wait for their turn at the proxy come at once, and each is heard. */
-static void replies_that_come_together_are_each_heard(void **state)
-{
-    (void)state;
-    struct eager_stage stage;
-    stage_open_by(&stage, BARE_THROUGH_PROXY);
-    goes_bare(&stage);
-    for (int i = 0; i < 2; i++)
-        asks(&stage);
-    proxy_link_silence(stage.connection->link);
-    wire_say(&stage.wire, stage.server, "$1\r\n3\r\n$2\r\n42\r\n");
-    proxy_link_speak(stage.connection->link);
-    WIRE_UNTIL(&stage.wire, delivered == 3);
-    assert_int_equal(answered, 42);
-    assert_null(stage.connection->first);
-    assert_true(stage.connection->is_bare);
-    stage_close(&stage);
-}
-
 /* Nor is what cannot be read: the connection ends, and what it said proves nothing. */
 static void a_reply_to_nobody_is_none(void **state)
 {
@@ -254,7 +228,6 @@ int main(void)
         cmocka_unit_test(what_is_not_there_yet_is_looked_for),
         cmocka_unit_test(an_end_that_the_server_makes_is_heard),
         cmocka_unit_test(a_reply_in_pieces_is_heard_whole),
-        cmocka_unit_test(replies_that_come_together_are_each_heard),
         cmocka_unit_test(a_reply_to_nobody_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
