@@ -536,7 +536,7 @@ def test_the_data_are_kept_where_the_page_cannot_be(tmp_path):
 
 @pytest.mark.parametrize("heal, status, says", [
     ("50ms", 2, "nobody asked for a lock early enough while the run healed: --heal wants more than 3 leases"),
-    ("600ms", 0, "clients asked on for 600ms: 1 of 1 locks that they asked for were granted again")])
+    ("600ms", 0, "clients asked on for 600ms: 1 of 1 lock that they asked for was granted again")])
 def test_what_did_not_heal_is_unknown_whatever_else_was_found(tmp_path, heal, status, says):
     """Holders stall past their leases: overruns, which are nobody's fault and say nothing of what came behind them. (This scheme
     takes no late grant, however busy the machine is.)"""

@@ -105,7 +105,7 @@ def test_a_restart_that_keeps_the_keys(picklock, tmp_path):
                    "--json", "-")
     [row] = ran.json["results"]
     assert ran.status == 2 and row["verdict"] == "unknown", ran
-    assert "came back with 1 keys" in row["trouble"], row
+    assert "came back with 1 key," in row["trouble"], row
 
 
 def test_a_stopped_server_dies_with_the_program(tmp_path):

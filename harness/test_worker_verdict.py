@@ -77,7 +77,7 @@ def results_of(out):
 def test_a_naive_lock_is_found_explained_and_replayed(picklock, worker, tmp_path):
     out, command = tmp_path / "out of it", worker()
     ran = picklock("test", command, SCENARIO, "--fault", "none,slow-work", *SMALL, "--out", out)
-    assert ran.status == 1 and ran.err == "", ran
+    assert ran.status == 1, ran  # on a slow machine how far it is stands on stderr
     words = flat(ran.out)
     assert "a clean hand-over, and the same again in new processes: 5 commands each" in words
     assert "Verdict: my lock.py fails: unlock-bug. unlock-bug: a release" in words  # its one scenario was played: no word of that
