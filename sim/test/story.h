@@ -211,6 +211,17 @@ static inline void is_granted(struct story *story, int client)
     executes(story, client, OP_ACQUIRE, set(story, client), OK);
 }
 
+/* RETURN granted, with a fence. */
+static inline void returns_fence(struct story *story, int client, int64_t fence)
+{
+    happens(story, (struct event){.kind = EVENT_RETURN,
+                                  .client = client,
+                                  .server = -1,
+                                  .op = OP_ACQUIRE,
+                                  .result = RESULT_GRANTED,
+                                  .fence = fence});
+}
+
 static inline void acquires(struct story *story, int client)
 {
     is_granted(story, client);

@@ -29,16 +29,6 @@ static void writes(struct story *story, int client, int64_t fence, struct reply 
     writes_of(story, client, 0, fence, reply);
 }
 
-static void is_told(struct story *story, int client, int64_t fence)
-{
-    happens(story, (struct event){.kind = EVENT_RETURN,
-                                  .client = client,
-                                  .server = -1,
-                                  .op = OP_ACQUIRE,
-                                  .result = RESULT_GRANTED,
-                                  .fence = fence});
-}
-
 /* The counter began anew, so B's token is the smaller one though it is newer; what has no token is
  * refused by nobody, restart or not. */
 static void what_a_forgotten_counter_lets_in_is_the_deployments(void **state)
@@ -324,12 +314,12 @@ static void one_token_of_two_grants_is_told_twice(void **state)
         is_granted(story, A);
         if (how != LOST_WHEN_TOLD)
             strikes(story, "flush-all", -1, 0, 0);
-        is_told(story, A, 1);
+        returns_fence(story, A, 1);
         if (how == LOST_WHEN_TOLD)
             strikes(story, "flush-all", -1, 0, 0);
         releases(story, A, 0);
         is_granted(story, A);
-        is_told(story, A, how == GROWS ? 2 : 1);
+        returns_fence(story, A, how == GROWS ? 2 : 1);
         ends(story);
         if (how == GROWS)
             assert_holds(story, PROPERTY_FENCE_ORDER);

@@ -204,12 +204,7 @@ static void takes_with(struct story *story, int client, int64_t fence)
     calls(story, client, OP_ACQUIRE);
     sends_script(story, client, OP_ACQUIRE);
     runs(story, client, OP_ACQUIRE, created(client));
-    happens(story, (struct event){.kind = EVENT_RETURN,
-                                  .client = client,
-                                  .server = -1,
-                                  .op = OP_ACQUIRE,
-                                  .result = RESULT_GRANTED,
-                                  .fence = fence});
+    returns_fence(story, client, fence);
     gives_back(story, client, deleted(client), RESULT_RELEASED);
 }
 

@@ -9,17 +9,6 @@
 
 /* --- fence-order --- */
 
-/* RETURN granted with a fence. */
-static void is_told(struct story *story, int client, int64_t fence)
-{
-    happens(story, (struct event){.kind = EVENT_RETURN,
-                                  .client = client,
-                                  .server = -1,
-                                  .op = OP_ACQUIRE,
-                                  .result = RESULT_GRANTED,
-                                  .fence = fence});
-}
-
 static void writes(struct story *story, int client, int64_t fence, struct reply reply)
 {
     struct command write = {.verb = fence ? VERB_FENCED_SET : VERB_SET,
@@ -36,9 +25,9 @@ static void a_stale_holder_with_the_larger_token_fires(void **state)
     is_granted(story, A); /* and stalls before its INCR */
     at(story, 310);
     is_granted(story, B);
-    is_told(story, B, 1);
+    returns_fence(story, B, 1);
     writes(story, B, 1, INTEGER(1));
-    is_told(story, A, 2);
+    returns_fence(story, A, 2);
     writes(story, A, 2, INTEGER(1)); /* stale, and accepted */
     writes(story, B, 1, INTEGER(0)); /* fresh, and refused */
     ends(story);
@@ -56,7 +45,7 @@ static void a_token_is_compared_with_the_highest_of_long_ago(void **state)
     for (int i = 0; i <= LATER; i++) {
         const int client = i == 0 ? A : B;
         is_granted(story, client);
-        is_told(story, client, i == 0 ? 1000 : i);
+        returns_fence(story, client, i == 0 ? 1000 : i);
         releases(story, client, 1);
     }
     ends(story);
@@ -71,8 +60,8 @@ static void tokens_that_grow_with_grants_are_silent_though_replies_cross(void **
     is_granted(story, A);
     at(story, 310);
     is_granted(story, B);
-    is_told(story, B, 2);
-    is_told(story, A, 1);
+    returns_fence(story, B, 2);
+    returns_fence(story, A, 1);
     writes(story, A, 1, INTEGER(1)); /* nobody newer has written yet: the resource cannot know */
     writes(story, B, 2, INTEGER(1));
     writes(story, A, 1, INTEGER(0));
@@ -141,11 +130,11 @@ static void a_counter_that_a_restart_forgot_is_the_deployments(void **state)
     struct story *story = story_new(&minting, 1, 300);
     (void)state;
     is_granted(story, A);
-    is_told(story, A, 1);
+    returns_fence(story, A, 1);
     releases(story, A, 1);
     strikes(story, "restart-empty", -1, 0, 0);
     is_granted(story, B);
-    is_told(story, B, 1);
+    returns_fence(story, B, 1);
     ends(story);
     assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_LOST_GRANT);
     story_free(story);
@@ -171,13 +160,13 @@ static void a_token_that_is_told_again_is_a_loss_only_where_there_can_be_one(voi
         story->checks = checks_new_for(&story->head, &minting);
         is_granted(story, A);
         counts_token(story, A, 5);
-        is_told(story, A, 5);
+        returns_fence(story, A, 5);
         releases(story, A, 1);
         if (has_restart)
             strikes(story, "restart-empty", -1, 0, 0);
         is_granted(story, B);
         counts_token(story, B, is_wrong ? 5 - (how & 4) : 6);
-        is_told(story, B, is_wrong ? 5 - (how & 4) : 6);
+        returns_fence(story, B, is_wrong ? 5 - (how & 4) : 6);
         ends(story);
         if (is_wrong)
             assert_violated(story, PROPERTY_FENCE_ORDER, 1,
@@ -199,7 +188,7 @@ static void a_counter_that_goes_back_where_nobody_else_writes_proves_nothing(voi
         story->checks = checks_new_for(&story->head, &minting);
         is_granted(story, A);
         counts_token(story, A, 5);
-        is_told(story, A, 5);
+        returns_fence(story, A, 5);
         calls(story, B, OP_ACQUIRE);
         counts_token(story, B, 5);
         returns(story, B, OP_ACQUIRE, RESULT_FAILED);
@@ -222,10 +211,10 @@ static void a_smaller_token_that_is_taken_is_a_stale_write_where_nothing_was_for
         story->head.is_closed = is_closed;
         story->checks = checks_new_for(&story->head, &minting);
         is_granted(story, A);
-        is_told(story, A, 1);
+        returns_fence(story, A, 1);
         at(story, 310);
         is_granted(story, B);
-        is_told(story, B, 2);
+        returns_fence(story, B, 2);
         writes(story, B, 2, INTEGER(1));
         writes(story, A, 1, INTEGER(1));
         ends(story);

@@ -9,22 +9,12 @@
 #include "checks/told_fences.h"
 #include "test/foreign_story.h"
 
-static void is_told(struct story *story, int client, int64_t fence)
-{
-    happens(story, (struct event){.kind = EVENT_RETURN,
-                                  .client = client,
-                                  .server = -1,
-                                  .op = OP_ACQUIRE,
-                                  .result = RESULT_GRANTED,
-                                  .fence = fence});
-}
-
 static void is_told_fence(struct story *story, int client, double from, double until, int64_t fence)
 {
     at(story, from);
     calls(story, client, OP_ACQUIRE);
     at(story, until);
-    is_told(story, client, fence);
+    returns_fence(story, client, fence);
     at(story, until + 1);
     calls(story, client, OP_RELEASE);
     returns(story, client, OP_RELEASE, RESULT_RELEASED);
@@ -48,7 +38,7 @@ static void one_token_is_told_twice_to_who_may_have_the_lock_yet(void **state)
         struct story *story = story_new(&minting, 1, 300);
         calls(story, A, OP_ACQUIRE);
         if (tried[i].granted == RESULT_GRANTED)
-            is_told(story, A, 7);
+            returns_fence(story, A, 7);
         else
             returns(story, A, OP_ACQUIRE, tried[i].granted);
         if (tried[i].released) {
@@ -59,7 +49,7 @@ static void one_token_is_told_twice_to_who_may_have_the_lock_yet(void **state)
             is_told_fence(story, A, 1, 2, 7);
         at(story, 10);
         calls(story, A, OP_ACQUIRE);
-        is_told(story, A, 7);
+        returns_fence(story, A, 7);
         ends(story);
         assert_int_equal(story->findings[PROPERTY_FENCE_ORDER].count, tried[i].is_bad);
         story_free(story);
@@ -140,11 +130,11 @@ static void fences_of_late_grants_grow_where_their_order_is_known(void **state)
         if (tried[i].called < 400)
             calls(story, B, OP_ACQUIRE);
         at(story, 400);
-        is_told(story, A, tried[i].first);
+        returns_fence(story, A, tried[i].first);
         if (tried[i].called > 400)
             calls(story, B, OP_ACQUIRE);
         at(story, 800);
-        is_told(story, B, tried[i].second);
+        returns_fence(story, B, tried[i].second);
         ends(story);
         if (tried[i].is_bad)
             assert_violated(story, PROPERTY_FENCE_ORDER, 1, CAUSE_FENCE_DISORDER);
