@@ -67,14 +67,22 @@ static _Noreturn void child_run(const struct spawn_options *options, char *const
 
 enum { LOOK_MS = 100 };
 
-ssize_t spawn_read(int from, int child, void *bytes, size_t size)
+static void let_go_on(int child)
+{
+    if (child) {
+        (void)kill(child, SIGCONT);
+        (void)kill(-child, SIGCONT); /* once it leads a session */
+    }
+}
+
+ssize_t spawn_read(int from, int child, int grandchild, void *bytes, size_t size)
 {
     struct pollfd ready = {.fd = from, .events = POLLIN};
     ssize_t got;
     do {
         while (poll(&ready, 1, LOOK_MS) <= 0) {
-            (void)kill(child, SIGCONT);
-            (void)kill(-child, SIGCONT); /* once it leads a session */
+            let_go_on(child);
+            let_go_on(grandchild);
         }
         got = read(from, bytes, size);
     } while (got < 0 && errno == EINTR);
@@ -114,7 +122,7 @@ int spawn(const struct spawn_options *options, char *const *arguments, int *erro
     *error = pid < 0 ? errno : 0;
     (void)close(ends[1]);
     if (pid > 0)
-        (void)spawn_read(ends[0], pid, error, sizeof *error);
+        (void)spawn_read(ends[0], pid, 0, error, sizeof *error);
     (void)close(ends[0]);
     if (pid > 0 && *error) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)

@@ -20,9 +20,10 @@ struct spawn_options {
  * thread, which is the main one, ends. */
 int spawn(const struct spawn_options *options, char *const *arguments, int *error);
 
-/* As read(2) of a pipe to which that child, or what it leads, is about to write: should somebody
- * have stopped it, it goes on. Never EINTR. */
-ssize_t spawn_read(int from, int child, void *bytes, size_t size);
+/* As read(2) of a pipe to which that child, what it leads, or its child (0: none) is about to
+ * write, and which both may hold open: should somebody have stopped one, it goes on. Never EINTR.
+ */
+ssize_t spawn_read(int from, int child, int grandchild, void *bytes, size_t size);
 
 /* Waits for a child that is about to end: its status, as of waitpid(2). One that somebody has
  * stopped goes on; one that has not ended after SPAWN_END_S is killed. */

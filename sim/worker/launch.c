@@ -229,7 +229,7 @@ static int wait_for_exec(int supervisor, int tell, int *worker)
     int error = 0, told = 0;
     ssize_t got;
     *worker = 0;
-    while ((got = spawn_read(tell, *worker ? *worker : supervisor, &told, sizeof told)) > 0) {
+    while ((got = spawn_read(tell, supervisor, *worker, &told, sizeof told)) > 0) {
         if (got != (ssize_t)sizeof told)
             continue;
         *worker = told > 0 ? told : *worker;
