@@ -7,6 +7,10 @@ import shutil
 import pytest
 
 
+# As long as for any program (conftest.PATIENCE_S): a busy machine lays a large page out for more than selenium's 30 s.
+SCRIPT_S = 120
+
+
 def has_browser():
     return bool(shutil.which("chromium") and shutil.which("chromedriver"))
 
@@ -27,7 +31,10 @@ def make_browser(scripts=True):
     if not scripts:
         options.add_experimental_option(
             "prefs", {"profile.managed_default_content_settings.javascript": 2})
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_script_timeout(SCRIPT_S)
+    driver.set_page_load_timeout(SCRIPT_S)
+    return driver
 
 
 def css(driver, selector):

@@ -308,15 +308,16 @@ def test_toxicity_is_seeded_and_disturbed_by_nothing(echo):
 
     one = drawn(1)
     assert one == drawn(1) and one != drawn(2) and 8 <= sum(one) <= 32  # D1
-    with toxiproxy("--seed", 1) as api:  # D2
-        port = api.proxy("p", echo)
+    with toxiproxy("--seed", 1) as api, socket.create_server(("127.0.0.1", 0)) as upstream:  # D2
+        port = api.proxy("p", upstream.getsockname()[1])
         api.toxic("p", "limit_data", bytes=0, toxicity=0.5, name="t")
-        socks = [connect(port) for _ in range(40)]
+        # Each is through before the next one dials: of two at once a busy machine may accept the second one first.
+        socks = [(connect(port), upstream.accept()[0]) for _ in range(40)]
         api.toxic("p", "noop", name="unrelated")
         api("DELETE", "/proxies/p/toxics/unrelated", status=204)
-        for sock, is_struck in zip(socks, one):
-            with sock:
-                sock.sendall(b"x")
+        for (sock, server), is_struck in zip(socks, one):
+            with sock, server:
+                server.sendall(b"x")
                 assert sock.recv(1) == (b"" if is_struck else b"x")
 
 

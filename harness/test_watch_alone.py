@@ -11,8 +11,8 @@ from watching import json_of, told, violated
 
 # A had the lock, its lease is over, and B has it.
 LAPSED = """
-assert one.says("SET", "lock:1", A, "NX", "PX", 40) == b"+OK" and not takes(other, B)
-while not takes(other, B): pass
+assert one.says("SET", "lock:1", A, "NX", "PX", 400) == b"+OK" and not takes(other, B)
+while not takes(other, B): time.sleep(0.02)
 assert not takes(one, C)
 """
 OVERRUN = ["mutual-exclusion"]

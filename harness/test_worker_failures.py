@@ -194,7 +194,7 @@ class Worker(Worker):
         for _ in range(1024 if self.settings.name == "A" else 0):
             sys.stderr.write("x" * 1048576)
         return super().release()
-"""))
+"""), "--patience", "2m")
     assert ran.status == 0 and "A  prints: xxx" in ran.out and "A  prints: a greeting" in ran.out and max(map(len, ran.out.splitlines())) < 1100, ran.out[-500:]
 
 
