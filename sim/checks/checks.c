@@ -280,14 +280,15 @@ static const char *excuse_of(const struct monitor *monitor)
 }
 
 /* What a client was told no lock can have answered; the servers' side knows of nothing that was
- * wrong, and no key that was lost explains it: then a fault may, or one of the two engines is
- * wrong. A loss explains all but that somebody was granted the lock, where whose it was believed to
- * hold it: then two do, and that is a violation. */
+ * wrong, nor contradicts itself, and no key that was lost explains it: then a fault may, or one of
+ * the two engines is wrong. A loss explains all but that somebody was granted the lock, where whose
+ * it was believed to hold it: then two do, and that is a violation. */
 static bool do_engines_disagree(const struct checks *checks)
 {
     const unsigned by_loss =
         CONTRADICTS_OTHER | (checks->has_unheld_loss ? (unsigned)CONTRADICTS_GRANT : 0);
-    bool is_explained = checks->ledger.has_inferred || gap_of(checks);
+    bool is_explained =
+        checks->ledger.has_inferred || gap_of(checks) || ledger_impossible(&checks->ledger);
     for (int i = 0; i < PROPERTY_COUNT; i++)
         is_explained |= checks->monitors[i].finding.count > 0 &&
                         (i != PROPERTY_ALWAYS_EXPIRES || checks->head.lease_us > 0);

@@ -24,6 +24,17 @@ bool finding_hit(struct finding *finding, enum cause cause, int64_t index)
     return true;
 }
 
+void finding_add(struct finding *finding, const struct finding *other)
+{
+    struct finding sum = *finding;
+    if (finding_hit(&sum, other->cause, other->first_index))
+        sum = *other;
+    sum.count = finding->count + other->count;
+    sum.blames = finding->blames | other->blames;
+    sum.causes = finding->causes | other->causes;
+    *finding = sum;
+}
+
 void finding_say(struct finding *finding, const char *format, ...)
 {
     bool is_full = finding->witness_lines == WITNESS_LINES_MAX;

@@ -15,6 +15,9 @@
  */
 bool finding_hit(struct finding *finding, enum cause cause, int64_t index);
 
+/* Counts another finding's violations among this one's. */
+void finding_add(struct finding *finding, const struct finding *other);
+
 /* Adds a sentence to the witness; one too many, or too long a one, ends in "...". */
 void finding_say(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

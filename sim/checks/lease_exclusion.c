@@ -2,8 +2,7 @@
  *
  * What this finds cannot be explained by an overrun. Two cut holds can come to overlap when one
  * begins, and when a renewal brings one back that had been cut. */
-#include "checks/cause.h"
-#include "checks/property.h"
+#include "checks/overlap.h"
 
 static bool is_within(const struct ledger *ledger, int client, int64_t time_us)
 {
@@ -35,9 +34,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
                              "from which it counts";
             continue;
         }
-        if (finding_hit(&monitor->finding, pair.cause, fact->index))
-            pair_explain(ledger, &pair, &monitor->finding);
+        overlap_found(monitor, &pair, fact->index);
     }
 }
 
-const struct property_rules rules_lease_exclusion = {.fact = fact, .is_about_two = true};
+const struct property_rules rules_lease_exclusion = {
+    .make = overlap_make, .event = overlap_event, .fact = fact, .is_about_two = true};

@@ -2,8 +2,7 @@
  *
  * An overlap is found when the later of the two is told; the pair is ordered by grant, and its
  * cause says whether that is a bug or an overrun, which every lease without a fence has. */
-#include "checks/cause.h"
-#include "checks/property.h"
+#include "checks/overlap.h"
 
 static void fact(struct monitor *monitor, const struct fact *fact)
 {
@@ -21,9 +20,9 @@ static void fact(struct monitor *monitor, const struct fact *fact)
             continue;
         }
         monitor->counters->overruns += pair.cause == CAUSE_OVERRUN;
-        if (finding_hit(&monitor->finding, pair.cause, fact->index))
-            pair_explain(ledger, &pair, &monitor->finding);
+        overlap_found(monitor, &pair, fact->index);
     }
 }
 
-const struct property_rules rules_mutual_exclusion = {.fact = fact, .is_about_two = true};
+const struct property_rules rules_mutual_exclusion = {
+    .make = overlap_make, .event = overlap_event, .fact = fact, .is_about_two = true};

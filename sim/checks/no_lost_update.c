@@ -12,9 +12,8 @@
  * server was seen to execute, or that was answered with an error, blames nobody: a line may be
  * missing. Nor does a write of what is not what its section heard plus one. Then it is unknown. */
 #include "checks/access.h"
-#include "checks/cause.h"
 #include "checks/entries.h"
-#include "checks/property.h"
+#include "checks/overlap.h"
 
 #include "base/memory.h"
 
@@ -46,6 +45,7 @@ struct guarded {
 struct company {
     int attempt; /* 0: with nobody */
     struct pair pair;
+    bool is_open; /* one of them may have given the lock back (overlap.h) */
 };
 
 /* What a client's section read, where the counter was known to say something else. */
@@ -97,12 +97,24 @@ static void fact(struct monitor *monitor, const struct fact *fact)
         if (other == fact->client)
             continue;
         struct pair pair = pair_judge(ledger, fact->client, other);
-        pair.end = NULL; /* it will not live that long */
-        self->overlaps[fact->client] =
-            (struct company){.attempt = ledger->clients[fact->client].attempt, .pair = pair};
-        self->overlaps[other] =
-            (struct company){.attempt = ledger->clients[other].attempt, .pair = pair};
+        struct company company = {.pair = pair, .is_open = overlap_is_open(ledger, &pair)};
+        company.pair.end = NULL; /* it will not live that long */
+        company.attempt = ledger->clients[fact->client].attempt;
+        self->overlaps[fact->client] = company;
+        company.attempt = ledger->clients[other].attempt;
+        self->overlaps[other] = company;
     }
+}
+
+/* Of the two only the first one's key had gone. */
+static void show_holder(struct no_lost_update *self, int client, int attempt)
+{
+    struct company *company = &self->overlaps[client];
+    if (company->attempt != attempt || company->pair.first != client)
+        return;
+    company->is_open = false;
+    self->overlaps[company->pair.second].is_open &=
+        self->overlaps[company->pair.second].pair.first != client;
 }
 
 static struct writer writer_of(const struct ledger *ledger, const struct event *event,
@@ -221,6 +233,19 @@ static void note_unlike(struct monitor *monitor, const struct writer *writer)
                        MS(writer->time_us), self->accesses[writer->client].heard);
 }
 
+static void note_open(struct monitor *monitor, const struct company *company,
+                      const struct guarded *lock, const struct writer *writer)
+{
+    struct no_lost_update *self = monitor->state;
+    const struct ledger *ledger = monitor->ledger;
+    if (!self->unshown[0])
+        (void)snprintf(self->unshown, sizeof self->unshown,
+                       "%s wrote %" PRId64 " in the counter at %s, where %" PRId64
+                       " was due, and whether %s held the lock still nobody saw",
+                       client_name(ledger, writer->client), writer->value, MS(writer->time_us),
+                       lock->counter + 1, client_name(ledger, company->pair.first));
+}
+
 static void lost(struct monitor *monitor, const struct event *event, const struct guarded *lock,
                  const struct writer *writer)
 {
@@ -236,6 +261,10 @@ static void lost(struct monitor *monitor, const struct event *event, const struc
     struct finding *finding = &monitor->finding;
     if (access_is_unlike(&self->accesses[writer->client], writer->attempt)) {
         note_unlike(monitor, writer);
+        return;
+    }
+    if (overlap && overlap->is_open) {
+        note_open(monitor, overlap, lock, writer);
         return;
     }
     if (odd && ledger->is_closed && !lock->may_be_lost) {
@@ -386,6 +415,8 @@ static void forgotten(struct monitor *monitor, int server)
 
 static void event(struct monitor *monitor, const struct event *event)
 {
+    if (event->client >= 0 && overlap_shows_holder(event))
+        show_holder(monitor->state, event->client, event->attempt);
     if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_COUNTER))
         counted(monitor, event);
     if (event->kind == EVENT_EXECUTE && event_is_on(event, KEY_LIST))

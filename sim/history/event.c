@@ -53,6 +53,11 @@ bool head_is_simulated(const struct history_head *head)
     return strcmp(head->world, "sim") == 0;
 }
 
+bool head_has_all(const struct history_head *head)
+{
+    return head->has_all_commands || head_is_simulated(head);
+}
+
 bool head_is_directed(const struct history_head *head)
 {
     return head->is_directed || head_is_simulated(head);

@@ -123,6 +123,8 @@ struct history_head {
 
 /* There nothing is missing, and all is so that an open history must say. */
 bool head_is_simulated(const struct history_head *head);
+/* So it is of what its clients and servers did, where the head says it. */
+bool head_has_all(const struct history_head *head);
 /* A scenario, or a schedule, said who does what when. */
 bool head_is_directed(const struct history_head *head);
 

@@ -76,6 +76,16 @@ static inline struct story *story_new(const struct scheme *scheme, int servers, 
     return story;
 }
 
+/* The same, and all that its clients sent is told. */
+static inline struct story *story_whole(const struct scheme *scheme, int servers, int64_t lease_ms)
+{
+    struct story *story = story_new(scheme, servers, lease_ms);
+    checks_free(story->checks);
+    story->head.has_all_commands = true;
+    story->checks = checks_new_for(&story->head, scheme);
+    return story;
+}
+
 static inline void story_free(struct story *story)
 {
     checks_free(story->checks);

@@ -446,7 +446,7 @@ static void what_is_violated_is_told_at_once(void **state)
 {
     (void)state;
     for (int is_seen = 0; is_seen < 2; is_seen++) {
-        struct story *story = story_new(&expiring, 1, 300);
+        struct story *story = (is_seen ? story_whole : story_new)(&expiring, 1, 300);
         if (is_seen)
             acquires(story, A);
         else

@@ -188,7 +188,7 @@ static void a_whole_lease_that_is_cut_is_not_a_short_one(void **state)
 {
     (void)state;
     for (int how = 0; how < 3; how++) {
-        struct story *story = story_new(&expiring, 1, 300);
+        struct story *story = story_whole(&expiring, 1, 300);
         acquires(story, A);
         if (how == 0)
             strikes(story, "server-clock", -1, 0, 295);

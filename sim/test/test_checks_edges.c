@@ -39,7 +39,7 @@ static void an_overrun_is_counted(void **state)
 
 static void a_lock_that_went_early_is_counted_as_no_overrun(void **state)
 {
-    struct story *story = story_new(&expiring, 1, 300);
+    struct story *story = story_whole(&expiring, 1, 300);
     (void)state;
     acquires(story, A);
     at(story, 100);

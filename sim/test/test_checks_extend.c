@@ -42,7 +42,7 @@ static void takes_at_all(struct story *story, int client)
 static struct story *extends(const struct scheme *scheme, int servers, int extending,
                              double told_ms, enum result result)
 {
-    struct story *story = story_new(scheme, servers, LEASE);
+    struct story *story = story_whole(scheme, servers, LEASE);
     takes_at_all(story, A);
     at(story, 200);
     calls(story, A, OP_EXTEND);
@@ -86,7 +86,7 @@ static void a_lease_counts_anew_once_it_was_told(void **state)
 /* Nobody wrote down when requests were sent: not before the call. */
 static struct story *extends_unsent(void)
 {
-    struct story *story = story_new(&expiring, 1, LEASE);
+    struct story *story = story_whole(&expiring, 1, LEASE);
     takes_at_all(story, A);
     at(story, 200);
     calls(story, A, OP_EXTEND);
@@ -127,7 +127,7 @@ static void a_quorums_lease_counts_from_the_first_request(void **state)
 {
     (void)state;
     for (int is_first_late = 0; is_first_late < 2; is_first_late++) {
-        struct story *story = story_new(&majority, 3, LEASE);
+        struct story *story = story_whole(&majority, 3, LEASE);
         takes_at_all(story, A);
         at(story, 200);
         calls(story, A, OP_EXTEND);
@@ -240,7 +240,7 @@ static void what_is_extended_is_touched_no_more(void **state)
 {
     (void)state;
     for (int is_extended = 0; is_extended < 2; is_extended++) {
-        struct story *story = story_new(&expiring, 1, LEASE);
+        struct story *story = story_whole(&expiring, 1, LEASE);
         takes_at_all(story, A);
         at(story, 50);
         executes(story, B, OP_ACQUIRE, command(VERB_PEXPIRE, 0, 100), INTEGER(1));

@@ -353,9 +353,36 @@ static void what_was_answered_with_an_error_was_not_done(void **state)
     }
 }
 
+/* A's key is gone, and no command removed it: either its release is missing, or it works on. */
+static void who_may_have_released_has_lost_no_update(void **state)
+{
+    (void)state;
+    for (int works_on = 0; works_on < 2; works_on++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        reads(story, A, 0, whole);
+        writes(story, A, 1, whole);
+        acquires(story, B);
+        if (works_on)
+            reads(story, A, 1, whole);
+        reads(story, B, 2, whole); /* C's section is missing, too */
+        writes(story, B, 3, whole);
+        ends(story);
+        if (works_on)
+            assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_EARLY_EXPIRY);
+        else
+            assert_silent(story);
+        if (!works_on)
+            assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE],
+                        "whether A held the lock still nobody saw");
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_may_have_released_has_lost_no_update),
         cmocka_unit_test(what_all_was_seen_of_holds),
         cmocka_unit_test(a_write_that_nobody_executed_proves_nothing),
         cmocka_unit_test(a_write_without_an_answer_may_be_missing),

@@ -385,9 +385,57 @@ static void a_scheme_is_granted_what_it_asked_for(void **state)
     }
 }
 
+/* What is heard of A when its key is gone, which B was granted meanwhile. */
+enum heard_since { NOTHING, ASKS_ANEW, CRASHES, WORKS, RELEASES, LEARNS, IS_WHOLE, HEARD };
+
+static struct story *is_gone_early(enum heard_since heard)
+{
+    const struct scheme *scheme = heard == LEARNS ? &noticing : &expiring;
+    struct story *story = (heard == IS_WHOLE ? story_whole : story_new)(scheme, 1, LEASE_MS);
+    acquires(story, A);
+    at(story, LEASE_MS / 3.0);
+    acquires(story, B);
+    assert_true((checks_violated(story->checks) != 0) == (heard == IS_WHOLE));
+    if (heard == ASKS_ANEW)
+        is_refused(story, A);
+    if (heard == CRASHES)
+        crashes(story, A);
+    if (heard == WORKS)
+        calls(story, A, OP_ACCESS);
+    if (heard == RELEASES)
+        releases(story, A, 0);
+    if (heard == LEARNS)
+        happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
+    releases(story, B, 1);
+    ends(story);
+    return story;
+}
+
+/* Whoever gave it back, and of whom that is missing, is not heard of any more. */
+static void a_release_that_is_missing_is_no_loss(void **state)
+{
+    static const enum property both[] = {PROPERTY_MUTUAL_EXCLUSION, PROPERTY_LEASE_EXCLUSION};
+    (void)state;
+    for (enum heard_since heard = NOTHING; heard < HEARD; heard++) {
+        struct story *story = is_gone_early(heard);
+        for (int i = 0; i < 2; i++) {
+            if (heard >= WORKS) {
+                assert_violated(story, both[i], 1, CAUSE_EARLY_EXPIRY);
+                continue;
+            }
+            assert_verdict(story, both[i], VERDICT_UNKNOWN);
+            assert_says(&story->findings[both[i]], "its release may be missing");
+        }
+        if (heard < WORKS)
+            assert_silent(story);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_release_that_is_missing_is_no_loss),
         cmocka_unit_test(who_asks_anew_has_ended_its_hold),
         cmocka_unit_test(a_scheme_is_granted_what_it_asked_for),
         cmocka_unit_test(a_return_without_a_call_is_missing_a_part),

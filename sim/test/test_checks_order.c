@@ -11,7 +11,7 @@
 static void a_real_violation_survives_a_wrong_order(void **state)
 {
     /* A's key is evicted; nothing explains B's SET, whatever comes later. */
-    struct story *story = story_new(&expiring, 1, 300);
+    struct story *story = story_whole(&expiring, 1, 300);
     struct event late;
     (void)state;
     acquires(story, A);
