@@ -154,8 +154,8 @@ demo: ## build, run every scenario on a real redis-server and a short stress, pr
 ready: setup
 	@$(MAKE) --no-print-directory -s -j$$(nproc) TELL=yes $(BUILD)/picklock
 
-# Processes that the suite is spread over: three a processor of CI's two, as many tests wait more than they compute.
-JOBS ?= 6
+# Processes that the suite is spread over: two a processor of CI's two, as many tests wait more than they compute; with three they starve each other.
+JOBS ?= 4
 
 test: setup-test ## build, run every test (those in a browser only where one is installed)
 	@echo "Compiles the program and $(words $(TESTS)) C tests, as far as they are not there yet: minutes the first time. Then the tests run."
