@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FREE = 0, NEVER = 63, SLOT_BITS = 12 }; /* at first: few histories need more */
+enum { UNHELD = 0, NEVER = 63, SLOT_BITS = 12 }; /* at first: few histories need more */
 
 struct tried {
     enum operation op;
@@ -231,7 +231,7 @@ static int lease_end(const struct placements *placements, int time)
 static bool is_clients_own(const struct placements *placements, const struct tried *tried,
                            const struct state *state)
 {
-    return state->owner != FREE && placements->tried[state->owner - 1].refused < 0 &&
+    return state->owner != UNHELD && placements->tried[state->owner - 1].refused < 0 &&
            placements->events[placements->tried[state->owner - 1].call].client ==
                placements->events[tried->call].client;
 }
@@ -247,12 +247,12 @@ static bool is_possible(const struct placements *placements, const struct tried 
 {
     const bool is_own = is_clients_own(placements, tried, state);
     const bool is_since =
-        state->owner != FREE && placements->tried[state->owner - 1].call < tried->call &&
+        state->owner != UNHELD && placements->tried[state->owner - 1].call < tried->call &&
         (!state->reentered || placements->tried[state->reentered - 1].call < tried->call);
     if (tried->op == OP_ACQUIRE)
-        return state->owner == FREE || (placements->lock == PLACEMENTS_REENTRANT && is_own);
+        return state->owner == UNHELD || (placements->lock == PLACEMENTS_REENTRANT && is_own);
     if (placements->lock == PLACEMENTS_ANYBODYS)
-        return state->owner != FREE;
+        return state->owner != UNHELD;
     return is_since && (state->owner == tried->own + 1 || (is_clients(placements) && is_own));
 }
 
@@ -264,8 +264,8 @@ static bool may_miss(const struct placements *placements, const struct tried *tr
     if (is_clients(placements))
         return is_own && state->owner != tried->own + 1 && state->reentered != tried->own + 1;
     return placements->lock == PLACEMENTS_ANYBODYS && tried->op != OP_ACQUIRE &&
-           (!tried->was_granted ||
-            (state->owner != FREE && !(is_own && placements->tried[state->owner - 1].answer >= 0)));
+           (!tried->was_granted || (state->owner != UNHELD &&
+                                    !(is_own && placements->tried[state->owner - 1].answer >= 0)));
 }
 
 /* Executed at this moment, it is answered as it was; without an answer it may do what it can. */
@@ -286,13 +286,13 @@ static void execute(struct placements *placements, struct state state, int numbe
     state.executed |= 1 << number;
     if (takes_effect && state.reentered && tried->op == OP_RELEASE)
         reach(placements, state); /* it was not the last */
-    if (takes_effect && tried->op == OP_ACQUIRE && state.owner != FREE) {
+    if (takes_effect && tried->op == OP_ACQUIRE && state.owner != UNHELD) {
         if (state.reentered < number + 1) /* one that was called before may take effect later */
             state.reentered = number + 1;
         if (tried->answer >= 0) /* who asks again and is not answered has what it had */
             state.ends = lease_end(placements, state.time);
     } else if (takes_effect && tried->op == OP_RELEASE) {
-        state.owner = FREE, state.ends = state.reentered = 0;
+        state.owner = UNHELD, state.ends = state.reentered = 0;
     } else if (takes_effect && tried->op == OP_ACQUIRE) {
         state.owner = number + 1;
         /* Whoever hears no answer, or hears it too late, may give the lock back at any time. */
@@ -328,8 +328,8 @@ static void step(struct placements *placements, const struct state *state)
             tried->result != RESULT_UNSUPPORTED && is_answered_so(placements, tried, &now))
             execute(placements, now, i);
     }
-    if (now.owner != FREE && now.ends <= now.time) {
-        next.owner = FREE, next.ends = next.reentered = 0;
+    if (now.owner != UNHELD && now.ends <= now.time) {
+        next.owner = UNHELD, next.ends = next.reentered = 0;
         reach(placements, next);
         next = now;
     }
@@ -353,7 +353,7 @@ bool placements_exist(struct placements *placements, const struct event *events,
     placements->waiting = placements->states_count = 0;
     placements->slot_bits = SLOT_BITS;
     list(placements);
-    reach(placements, (struct state){.owner = FREE});
+    reach(placements, (struct state){.owner = UNHELD});
     while (placements->waiting > 0) {
         struct state state = placements->stack[--placements->waiting];
         if (state.passed == count)

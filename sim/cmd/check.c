@@ -78,7 +78,7 @@ static void show(void *context, const struct checks *checks)
 /* --- the command --- */
 
 /* --scheme names the one that the history is of. */
-static enum fail accept(void *context, const struct history_head *head, struct failure *failure)
+static enum fail take_head(void *context, const struct history_head *head, struct failure *failure)
 {
     const struct check *check = context;
     return scheme_list_has(&check->schemes, head->scheme, check->path, failure);
@@ -98,7 +98,7 @@ static enum fail judge(struct check *check, struct results *results, struct fail
                                                 .source = check->source,
                                                 .lease_us = check->source.jepsen.lease_us,
                                                 .fail_on = check->fails_on,
-                                                .accept = accept,
+                                                .accept = take_head,
                                                 .context = check,
                                                 .caught_up = show,
                                                 .shown = &shown},

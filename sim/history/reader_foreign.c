@@ -18,8 +18,8 @@ static enum fail wants_text(struct history_reader *reader, const char *name, con
     return reader_refuses(reader, failure, "'%s' wants a text", name);
 }
 
-static enum fail take_key(struct history_reader *reader, const json_t *value, enum key *key,
-                          struct failure *failure)
+static enum fail foreign_key(struct history_reader *reader, const json_t *value, enum key *key,
+                             struct failure *failure)
 {
     const char *names[KEY_COUNT];
     enum fail fail = wants_text(reader, "key", value, failure);
@@ -83,7 +83,7 @@ static enum fail take_keys(struct history_reader *reader, const json_t *value, u
     json_array_foreach(value, i, name)
     {
         enum key key = KEY_LOCK;
-        enum fail fail = take_key(reader, name, &key, failure);
+        enum fail fail = foreign_key(reader, name, &key, failure);
         if (fail)
             return fail;
         if (*keys >> key & 1)
@@ -175,7 +175,7 @@ static enum fail take_effect_field(struct history_reader *reader, int at, enum s
     char *new_text = reader->effects.texts[at].new_value;
     switch (bit) {
     case SAYS_KEY:
-        return take_key(reader, value, &effect->key, failure);
+        return foreign_key(reader, value, &effect->key, failure);
     case SAYS_DID:
         return take_did(reader, value, &effect->did, failure);
     case SAYS_BEFORE:

@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* --- the child, between fork and exec --- */
 
 static void child_streams(const char *log)

@@ -43,7 +43,7 @@ static bool is_known(const struct merge *merge, const struct stat *place)
     return false;
 }
 
-static enum fail read_folder(struct merge *merge, char *folder)
+static enum fail merge_folder(struct merge *merge, char *folder)
 {
     struct stat place, file;
     if (stat(folder, &place) != 0)
@@ -279,7 +279,7 @@ enum fail report_merge(char *const *folders, int count, struct results *merged,
     enum fail fail = FAIL_NONE;
     *merged = (struct results){0};
     for (int i = 0; i < count && !fail; i++)
-        fail = read_folder(&merge, folders[i]);
+        fail = merge_folder(&merge, folders[i]);
     take_notes(&merge);
     if (!fail)
         fail = merge_add_bodies(&merge);

@@ -6,7 +6,7 @@
 
 enum {
     TIME_RIGHT = 76,    /* right edge of the times */
-    COLUMNS_LEFT = 118, /* middle of the first column */
+    FIRST_COLUMN = 118, /* middle of the first column */
     COLUMN_STEP = 74,
     HEAD_HEIGHT = 40,
     ROW_STEP = 25,
@@ -29,7 +29,7 @@ struct drawing {
 
 static int column_x(int column)
 {
-    return COLUMNS_LEFT + column * COLUMN_STEP;
+    return FIRST_COLUMN + column * COLUMN_STEP;
 }
 
 static int colour_of(const struct timeline *timeline, int client)

@@ -91,20 +91,20 @@ static const struct {
                {":1\r\n", 4, EVIDENT_YES}, {":0\r\n", 4, EVIDENT_NO},
                {"_\r\n", 3, EVIDENT_NO},   {"-\r\n", 3, EVIDENT_ERROR}};
 enum {
-    ANSWER_NIL,
-    ANSWER_OK,
-    ANSWER_1,
-    ANSWER_0,
-    ANSWERS_COUNT = sizeof answers / sizeof *answers,
-    ANSWER_ERROR = ANSWERS_COUNT - 1,
+    ANSWERED_NIL,
+    ANSWERED_OK,
+    ANSWERED_1,
+    ANSWERED_0,
+    ANSWERED_COUNT = sizeof answers / sizeof *answers,
+    ANSWERED_ERROR = ANSWERED_COUNT - 1,
 };
 
 static uint8_t answer_of(const char *reply, size_t length)
 {
-    for (uint8_t i = 0; i < ANSWERS_COUNT; i++)
+    for (uint8_t i = 0; i < ANSWERED_COUNT; i++)
         if (length == answers[i].length && memcmp(reply, answers[i].reply, length) == 0)
             return i;
-    return ANSWER_ERROR;
+    return ANSWERED_ERROR;
 }
 
 static enum evident_answer meaning(const struct evident_command *command)
@@ -337,7 +337,11 @@ static void settle(struct watched_link *link)
         watching_missed(watching, "a watched key could not be looked at: %s", failure.text);
     else
         is_done = is_script != (look.is_there && strcmp(look.value, value) == 0);
-    (void)answered(link, !is_done ? ANSWER_0 : is_script ? ANSWER_1 : ANSWER_OK, DELIVERED_NEVER);
+    (void)answered(link,
+                   !is_done    ? ANSWERED_0
+                   : is_script ? ANSWERED_1
+                               : ANSWERED_OK,
+                   DELIVERED_NEVER);
 }
 
 /* Those that the server has not read are dropped. */
@@ -352,7 +356,7 @@ void evident_lose(struct watched_link *link)
 {
     drop_unread(link);
     while (link->line.answered != link->line.sent)
-        (void)answered(link, ANSWER_ERROR, DELIVERED_NEVER);
+        (void)answered(link, ANSWERED_ERROR, DELIVERED_NEVER);
     tell_all(link->watching);
 }
 

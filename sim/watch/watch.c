@@ -19,8 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum {
     TICK_MS = 20,
     LEAVE_US = 500000, /* connections that outlive the command are waited for so long */

@@ -54,7 +54,7 @@ struct program_kind {
     bool is_static, is_go;
 };
 
-static struct program_kind look_at(const char *path)
+static struct program_kind program_kind_of(const char *path)
 {
     struct program_kind kind = {0};
     Elf64_Ehdr head;
@@ -69,7 +69,7 @@ static struct program_kind look_at(const char *path)
 
 bool program_is_go(const char *path)
 {
-    return look_at(path).is_go;
+    return program_kind_of(path).is_go;
 }
 
 const char *program_find(const char *word, char path[PROGRAM_PATH_MAX])
@@ -90,6 +90,6 @@ const char *program_find(const char *word, char path[PROGRAM_PATH_MAX])
 bool program_lacks_library(const char *word)
 {
     char path[PROGRAM_PATH_MAX];
-    const struct program_kind kind = look_at(program_find(word, path));
+    const struct program_kind kind = program_kind_of(program_find(word, path));
     return kind.is_static || kind.is_go;
 }
