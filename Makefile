@@ -4,6 +4,7 @@
 #   BUILD=DIR       another build folder
 #   SANITIZE=LIST   address,undefined or thread
 #   LIBFUZZER=yes   with CC=clang: fuzz targets for libFuzzer
+#   UNITY=no        each file compiled for itself, also where nothing but the program is wanted
 #   CFLAGS=FLAGS    instead of -O2 -g1 (-O1 -g1 where little is computed); asserts stay whatever they say. -O0 -g for a debugger
 #   PREFIX=DIR      where `make install` puts everything (/usr/local), and `make uninstall` looks for it; DESTDIR=DIR is put in front
 
@@ -43,9 +44,20 @@ ifeq ($(filter-out all $(BUILD)/picklock,$(MAKECMDGOALS))$(findstring -j,$(MAKEF
 MAKEFLAGS += -j$(shell nproc)
 endif
 
+# Half of what compiling a file takes is the compiler's own beginning. So where nothing but the program is wanted, and none of it has
+# been compiled yet, up to eight files of a folder are read as one (harness/unity.awk); the tests need them each for itself.
+ALONE := schemes/schemes base/memory report/assets worker/helpers
+ifeq ($(filter-out setup all install determinism falsealarm $(BUILD)/picklock,$(MAKECMDGOALS))$(wildcard $(BUILD)/cmd/main.o),)
+UNITY ?= yes
+endif
+ifeq ($(UNITY),yes)
+TOGETHER := $(patsubst %.c,%.o,$(sort $(shell awk -f harness/unity.awk $(BUILD)/unity $(sort $(filter-out $(ALONE:%=sim/%.c),$(SOURCES))))))
+endif
+LINKED := $(if $(TOGETHER),$(TOGETHER) $(ALONE:%=$(BUILD)/%.o),$(OBJECTS))
+
 # A user's scheme calls the program's step interface, and sees nothing else of it.
-$(BUILD)/picklock: $(OBJECTS) $(BUILD)/interface.list $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
-	$(CC) $(FLAGS) $(LDFLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(OBJECTS) $(LIBS)
+$(BUILD)/picklock: $(LINKED) $(BUILD)/interface.list $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
+	$(CC) $(FLAGS) $(LDFLAGS) -Wl,--dynamic-list=$(BUILD)/interface.list -o $@ $(LINKED) $(LIBS)
 
 $(BUILD)/interface.list: sim/schemes/interface.def
 	@mkdir -p $(@D)
@@ -55,8 +67,15 @@ $(BUILD)/%.o: sim/%.c
 	@mkdir -p $(@D)
 	$(if $(TELL),@echo "  $<" && )$(CC) $(FLAGS) -c -o $@ $<
 
+# Where files do not go together (test_build.py says which), each is compiled for itself: that takes longer, no more.
+$(BUILD)/unity/%.o: $(BUILD)/unity/%.c
+	$(if $(TELL),@sed 's|.* "\(.*\)"|  sim/\1|' $< && )$(CC) $(FLAGS) $(AS_ONE) -c -o $@ $< 2> /dev/null || harness/apart.sh $@ $< $(CC) $(FLAGS) $(AS_ONE)
+
+# A local name may be another file's, too; what is declared twice may be two things.
+AS_ONE := -Wno-shadow -Wredundant-decls
+
 # Before the libraries are there one message says what to do, and not the compiler in each file.
-$(OBJECTS): | $(BUILD)/libraries.found
+$(OBJECTS) $(TOGETHER): | $(BUILD)/libraries.found
 $(BUILD)/libraries.found:
 	@mkdir -p $(@D)
 	@printf '#include <%s>\n' stddef.h hiredis/async.h uv.h yaml.h jansson.h microhttpd.h openssl/ssl.h | \
@@ -67,7 +86,7 @@ $(BUILD)/libraries.found:
 # What is done for each state, event or message is optimised more than what is done once a run: that is a fifth less to wait for.
 ONCE_A_RUN := redis scenario toxiproxy worker ask watch run report cmd
 ifeq ($(origin CFLAGS),file)
-$(filter $(ONCE_A_RUN:%=$(BUILD)/%/%),$(OBJECTS)): CFLAGS := -O1 -g1
+$(filter $(ONCE_A_RUN:%=$(BUILD)/%/%) $(ONCE_A_RUN:%=$(BUILD)/unity/%/%),$(OBJECTS) $(TOGETHER)): CFLAGS := -O1 -g1
 endif
 
 # malloc() and memset() stay what they are, also where a compiler would make one calloc() of them (base/memory.c).
@@ -263,4 +282,4 @@ clean: ## remove the build folder
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/test/*.d) $(MUTANTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(TOGETHER:.o=.d) $(wildcard $(BUILD)/test/*.d) $(MUTANTS:.o=.d)

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, ROOT, make
 
 def listed(name):
     return re.search(rf"^{name} \?= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
@@ -134,6 +134,12 @@ def test_no_cycle_between_folders():
 ])
 def test_a_cycle_is_seen(graph, expected):
     assert cycle(graph) == expected
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_file_has_an_object():
+    """A first build has read several as one."""
+    make("parts.a")
 
 
 def undefined(objects):
