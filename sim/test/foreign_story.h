@@ -10,11 +10,10 @@ enum { LEASE_MS = 300 };
 static inline struct story *foreign(unsigned promises, int servers)
 {
     struct story *story = story_new(NULL, servers, LEASE_MS);
-    checks_free(story->checks);
     story->head.has_promises = true;
     story->head.promises = promises;
     snprintf(story->head.program, sizeof story->head.program, "a library");
-    story->checks = checks_new_for(&story->head, NULL);
+    (void)story_begin(story, NULL);
     return story;
 }
 

@@ -66,24 +66,28 @@ static inline struct story *story_undirected(const struct scheme *scheme, int se
     return story;
 }
 
+/* Nothing is told yet: its checks begin anew, with what its head says by now. */
+static inline struct story *story_begin(struct story *story, const struct scheme *scheme)
+{
+    checks_free(story->checks);
+    story->checks = checks_new_for(&story->head, scheme);
+    return story;
+}
+
 /* Told as a scenario tells it. */
 static inline struct story *story_new(const struct scheme *scheme, int servers, int64_t lease_ms)
 {
     struct story *story = story_undirected(scheme, servers, lease_ms);
-    checks_free(story->checks);
     story->head.is_directed = true;
-    story->checks = checks_new_for(&story->head, scheme);
-    return story;
+    return story_begin(story, scheme);
 }
 
 /* The same, and all that its clients sent is told. */
 static inline struct story *story_whole(const struct scheme *scheme, int servers, int64_t lease_ms)
 {
     struct story *story = story_new(scheme, servers, lease_ms);
-    checks_free(story->checks);
     story->head.has_all_commands = true;
-    story->checks = checks_new_for(&story->head, scheme);
-    return story;
+    return story_begin(story, scheme);
 }
 
 static inline void story_free(struct story *story)

@@ -12,9 +12,8 @@
 static struct story *story_of(bool has_all_commands)
 {
     struct story *story = story_new(&expiring, 1, 300);
-    checks_free(story->checks);
     story->head.has_all_commands = has_all_commands;
-    story->checks = checks_new_for(&story->head, &expiring);
+    (void)story_begin(story, &expiring);
     return story;
 }
 

@@ -14,11 +14,10 @@ enum story_world { OPEN_WORLD, CLOSED, SIMULATED, WORLDS };
 static struct story *story_in(enum story_world world)
 {
     struct story *story = story_new(&expiring, 1, LEASE);
-    checks_free(story->checks);
     story->head.is_closed = world == CLOSED;
     snprintf(story->head.world, sizeof story->head.world, "%s",
              world == SIMULATED ? "sim" : "redis");
-    story->checks = checks_new_for(&story->head, &expiring);
+    (void)story_begin(story, &expiring);
     return story;
 }
 

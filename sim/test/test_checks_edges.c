@@ -69,9 +69,8 @@ static void not_mine_when_it_may_be_gone_is_no_untruth(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
     (void)state;
-    checks_free(story->checks);
     story->head.clock_error_us = 20000;
-    story->checks = checks_new_for(&story->head, &expiring);
+    (void)story_begin(story, &expiring);
     acquires(story, A);
     at(story, 290);
     is_told_not_mine(story, A, VALUE(token(story, A)));

@@ -387,9 +387,8 @@ static void a_lock_has_the_value_that_its_renewal_gave_it(void **state)
 static struct story *granted_from_memory(bool has_all_commands, bool has_asked, bool has_deleted)
 {
     struct story *story = foreign(ALL_PROMISES, 1);
-    checks_free(story->checks);
     story->head.has_all_commands = has_all_commands;
-    story->checks = checks_new_for(&story->head, NULL);
+    (void)story_begin(story, NULL);
     if (has_asked) {
         takes(story, A);
         at(story, LEASE_MS + 10);
@@ -431,9 +430,8 @@ static void who_has_the_key_may_be_granted_the_lock_from_memory(void **state)
     (void)state;
     for (int is_released = 0; is_released <= 1; is_released++) {
         struct story *story = foreign(ALL_PROMISES, 1);
-        checks_free(story->checks);
         story->head.has_all_commands = true;
-        story->checks = checks_new_for(&story->head, NULL);
+        (void)story_begin(story, NULL);
         takes(story, A);
         if (is_released) { /* what it asked is lost on its way */
             calls(story, A, OP_RELEASE);

@@ -61,9 +61,8 @@ static const struct sections good = {
 static struct story *judged(const struct sections *sections, bool is_closed, const char *strikes_by)
 {
     struct story *story = story_new(&expiring, 1, 300);
-    checks_free(story->checks);
     story->head.is_closed = is_closed;
-    story->checks = checks_new_for(&story->head, &expiring);
+    (void)story_begin(story, &expiring);
     acquires(story, A);
     reads(story, A, 0, whole);
     writes(story, A, 1, sections->written);
@@ -188,9 +187,8 @@ static void counted(bool is_closed, const int64_t told[4], const char *strikes_b
                     enum verdict verdict, enum cause cause)
 {
     struct story *story = story_new(&expiring, 1, 300);
-    checks_free(story->checks);
     story->head.is_closed = is_closed;
-    story->checks = checks_new_for(&story->head, &expiring);
+    (void)story_begin(story, &expiring);
     acquires(story, A);
     reads(story, A, told[0], whole);
     writes(story, A, 1, whole);

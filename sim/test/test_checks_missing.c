@@ -134,9 +134,8 @@ static struct story *granted_by(enum guess guess)
 {
     static const struct reply error = {.kind = REPLY_ERROR};
     struct story *story = foreign(ALL_PROMISES, 1);
-    checks_free(story->checks);
     story->head.has_all_commands = guess >= SAID_TO_BE_ALL;
-    story->checks = checks_new_for(&story->head, NULL);
+    (void)story_begin(story, NULL);
     takes(story, A);
     calls(story, B, OP_ACQUIRE);
     calls(story, C, OP_ACQUIRE);
@@ -206,10 +205,9 @@ static void a_release_that_no_server_executed_is_missing_a_part(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
         struct story *story = foreign(ALL_PROMISES, 1);
-        checks_free(story->checks);
         story->head.has_all_commands = tried[i].has_all_commands;
         story->head.is_closed = tried[i].is_closed;
-        story->checks = checks_new_for(&story->head, NULL);
+        (void)story_begin(story, NULL);
         takes(story, A);
         tells(story, false, (struct told_part){EVENT_CALL, B, 1, OP_ACQUIRE, RESULT_NONE});
         runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
@@ -341,10 +339,7 @@ static void who_asks_anew_has_ended_its_hold(void **state)
     (void)state;
     for (int is_released = 0; is_released < 2; is_released++) {
         const struct scheme *scheme = scheme_named("set-nx-px-cad");
-        struct story *story = story_new(scheme, 1, LEASE_MS);
-        checks_free(story->checks);
-        story->head.has_all_commands = true;
-        story->checks = checks_new_for(&story->head, scheme);
+        struct story *story = story_whole(scheme, 1, LEASE_MS);
         acquires(story, A);
         if (is_released) {
             calls(story, A, OP_RELEASE);
@@ -366,10 +361,7 @@ static void a_scheme_is_granted_what_it_asked_for(void **state)
     (void)state;
     for (int lines = 0; lines < 3; lines++) {
         const struct scheme *scheme = scheme_named("set-nx-px-cad");
-        struct story *story = story_new(scheme, 1, LEASE_MS);
-        checks_free(story->checks);
-        story->head.has_all_commands = true;
-        story->checks = checks_new_for(&story->head, scheme);
+        struct story *story = story_whole(scheme, 1, LEASE_MS);
         acquires(story, B);
         is_refused(story, A);
         at(story, 2 * LEASE_MS);

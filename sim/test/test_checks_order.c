@@ -73,9 +73,8 @@ static void clocks_that_disagree_a_little_are_no_early_expiry(void **state)
 {
     struct story *story = story_new(&expiring, 1, 300);
     (void)state;
-    checks_free(story->checks);
     story->head.clock_error_us = 5000;
-    story->checks = checks_new_for(&story->head, &expiring);
+    (void)story_begin(story, &expiring);
     acquires(story, A);
     at(story, 297); /* by the server's clock 302 */
     acquires(story, B);

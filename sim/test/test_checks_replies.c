@@ -85,10 +85,9 @@ static void what_a_grant_sent_and_no_server_executed_is_missing(void **state)
     (void)state;
     for (enum expire_way way = EXECUTED; way < WAYS; way++) {
         struct story *story = story_new(&expiring, 1, 20);
-        checks_free(story->checks);
         story->head.has_all_commands = true;
         snprintf(story->head.world, sizeof story->head.world, way == SIMULATED ? "sim" : "redis");
-        story->checks = checks_new_for(&story->head, &expiring);
+        (void)story_begin(story, &expiring);
         calls(story, A, OP_ACQUIRE);
         const struct command write = command(VERB_SETNX, token(story, A), 0);
         const struct command expire = command(VERB_EXPIRE, 0, 20);

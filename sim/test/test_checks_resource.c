@@ -155,9 +155,8 @@ static void a_token_that_is_told_again_is_a_loss_only_where_there_can_be_one(voi
     for (int how = 0; how < 8; how++) {
         const bool is_closed = how & 1, has_restart = how & 2, is_wrong = how < 4 || has_restart;
         struct story *story = story_new(&minting, 1, 300);
-        checks_free(story->checks);
         story->head.is_closed = is_closed;
-        story->checks = checks_new_for(&story->head, &minting);
+        (void)story_begin(story, &minting);
         is_granted(story, A);
         counts_token(story, A, 5);
         returns_fence(story, A, 5);
@@ -183,9 +182,8 @@ static void a_counter_that_goes_back_where_nobody_else_writes_proves_nothing(voi
     (void)state;
     for (int is_closed = 0; is_closed <= 1; is_closed++) {
         struct story *story = story_new(&minting, 1, 300);
-        checks_free(story->checks);
         story->head.is_closed = is_closed;
-        story->checks = checks_new_for(&story->head, &minting);
+        (void)story_begin(story, &minting);
         is_granted(story, A);
         counts_token(story, A, 5);
         returns_fence(story, A, 5);
@@ -207,9 +205,8 @@ static void a_smaller_token_that_is_taken_is_a_stale_write_where_nothing_was_for
     (void)state;
     for (int is_closed = 0; is_closed <= 1; is_closed++) {
         struct story *story = story_new(&minting, 1, 300);
-        checks_free(story->checks);
         story->head.is_closed = is_closed;
-        story->checks = checks_new_for(&story->head, &minting);
+        (void)story_begin(story, &minting);
         is_granted(story, A);
         returns_fence(story, A, 1);
         at(story, 310);
