@@ -65,6 +65,9 @@ struct time_thread {
     _Atomic uint32_t wake;    /* a futex: raised by whoever wakes it */
     _Atomic uint64_t epoch;   /* DESCRIPTORS: read before it looked at them */
     _Atomic int64_t until_us; /* world time; TIME_NEVER */
+    /* Bytes of its FIFO: counted before they are written, and behind their reading. Where both are
+     * the same, nothing is in it, and nobody need ask the kernel. */
+    _Atomic uint64_t ticks_given, ticks_taken;
 };
 
 /* What the worker has done so far, told in counts. */

@@ -70,8 +70,10 @@ void timekeeper_allow_port(struct timekeeper *timekeeper, int port)
  * before what is written to it behind that. */
 static bool has_tick(const struct timekeeper *timekeeper, int number)
 {
+    const struct time_thread *row = &timekeeper->page->threads[number];
     int unread = 0;
     return timekeeper->ticks[number] &&
+           atomic_load(&row->ticks_given) != atomic_load(&row->ticks_taken) &&
            ioctl(timekeeper->ticks[number] - 1, FIONREAD, &unread) == 0 && unread > 0;
 }
 
@@ -83,6 +85,7 @@ static void tick(struct timekeeper *timekeeper, int number)
         timekeeper->ticks[number] = 1 + open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     }
     if (timekeeper->ticks[number] && !has_tick(timekeeper, number)) {
+        atomic_fetch_add(&timekeeper->page->threads[number].ticks_given, 1);
         ssize_t written = write(timekeeper->ticks[number] - 1, "", 1);
         (void)written; /* full: it will look */
     }

@@ -23,11 +23,15 @@ static int look(struct pollfd *rows, nfds_t count, const sigset_t *mask)
     return (int)syscall(SYS_ppoll, rows, count, &now, mask, (size_t)SIGNALS_BYTES);
 }
 
-static void drain(int tick)
+static void drain(struct time_thread *row, int tick)
 {
     char bytes[64];
-    while (syscall(SYS_read, tick, bytes, sizeof bytes) == (long)sizeof bytes)
-        ;
+    long got;
+    do {
+        got = syscall(SYS_read, tick, bytes, sizeof bytes);
+        if (row && got > 0)
+            atomic_fetch_add(&row->ticks_taken, (uint64_t)got);
+    } while (got == (long)sizeof bytes);
 }
 
 /* One wait: 1 when it is worth a new look, -1 after a signal. rows has room for the tick behind. */
@@ -44,7 +48,7 @@ static int wait_once(struct pollfd *rows, nfds_t count, int64_t until_us, uint64
     const int error = errno;
     shim_end_wait(row);
     if (ready > 0 && rows[count].revents)
-        drain(tick);
+        drain(row, tick);
     errno = error;
     return ready < 0 ? -1 : 1;
 }

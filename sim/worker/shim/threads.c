@@ -144,8 +144,10 @@ void shim_interrupt_wait(void)
     const int number = (int)(own - shim_page->threads), before = errno;
     shim_resume(own);
     /* The signal may have come before the kernel was asked to wait. */
-    if (ticks[number])
+    if (ticks[number]) {
+        atomic_fetch_add(&own->ticks_given, 1);
         (void)!syscall(SYS_write, ticks[number] - 1, "", 1);
+    }
     errno = before;
 }
 
