@@ -63,6 +63,7 @@ enum fail asking_start_session(struct asking *asking, struct session **session, 
                                             .lease_us = asking->lease_us,
                                             .wait_us = asking->program->wait_us,
                                             .seed = seed,
+                                            .repeats_info = true,
                                             .stop = asking->program->stop,
                                             .events = {.executed = on_executed, .context = asking}};
     enum fail fail = session_start(session, &options, failure);

@@ -136,6 +136,7 @@ void link_dial(struct proxy_link *link)
     const struct proxy_hooks *hooks = &link->proxy->hooks;
     const struct address *upstream = &link->proxy->upstream;
     link->dial.data = link;
+    link->is_dialled = true;
     int error = uv_timer_start(&link->timer, on_late, DIAL_MS, 0);
     assert(!error);
     if (!link->proxy->upstream_is_known) {

@@ -120,6 +120,8 @@ void flow_push(struct flow *flow)
     struct tls_session *tls = flow->to->tls;
     flow_settle(flow);
     const bool shakes_hands = tls && !flow->to->is_connected; /* silence begins behind that */
+    if (flow->is_to_server && !link->is_dialled && block_length(&flow->backlog) && !link->is_over)
+        link_dial(link);
     if (flow->is_writing || !flow->to->is_open || (link->is_silent && !shakes_hands) ||
         !(flow->to->is_connected || tls) || !(block_length(&flow->backlog) || tls))
         return;
@@ -408,6 +410,11 @@ static void finish(struct flow *flow)
     if (!end_is_let(flow) || flow->is_done || link->is_over)
         return;
     flow_settle(flow);
+    if (flow->is_to_server && !link->is_dialled) { /* and a server would end it, too */
+        tell_if_broken_off(flow);
+        link_over(link, LEAVE_FIN, LEAVE_NOW);
+        return;
+    }
     if (block_length(&flow->backlog) || !flow->to->is_connected || !flow_is_written(flow))
         return;
     flow->is_done = true;

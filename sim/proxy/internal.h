@@ -140,6 +140,7 @@ struct proxy_link {
     struct pending_request *first, *last; /* wait for replies, in order */
     uint64_t requests_count;
     bool is_over, is_told, is_silent;
+    bool is_dialled; /* its server is, or has been tried */
     bool may_repeat; /* a request has passed unseen, and its owner is told the reply */
     struct pairing pairing;
     struct side client, server;
@@ -179,6 +180,7 @@ struct proxy {
     bool takes_any;        /* proxy_take_any_protocol() */
     bool is_refusing;      /* it is bound, and does not listen */
     bool holds_dials;      /* it listens, and hears nobody */
+    bool dials_late;       /* proxy_dial_late() */
     struct address upstream;
     bool upstream_is_known;
     const struct tls *tls;           /* NULL: none is spoken */

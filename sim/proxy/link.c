@@ -322,7 +322,8 @@ void link_new(struct proxy *proxy, int socket, enum socket_kind kind)
     }
     if (link->is_over) /* the owner did not want it */
         return;
-    link_dial(link);
+    if (!proxy->dials_late)
+        link_dial(link);
     flow_start(&link->to_server);
 }
 

@@ -193,6 +193,11 @@ void proxy_look_at(struct proxy *proxy, size_t bytes)
     proxy->looked_at = bytes;
 }
 
+void proxy_dial_late(struct proxy *proxy)
+{
+    proxy->dials_late = true;
+}
+
 int proxy_port(const struct proxy *proxy)
 {
     struct sockaddr_storage bound;

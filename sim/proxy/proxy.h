@@ -133,6 +133,9 @@ int proxy_port(const struct proxy *proxy); /* the port that it listens on */
 /* Hooks see so many bytes of a request or a reply, if it has them, instead of the first 16 KiB; as
  * much is kept in memory. Before anybody connects. */
 void proxy_look_at(struct proxy *proxy, size_t bytes);
+/* Links that nothing goes on to the server from have no connection to it: each dials when the first
+ * byte does. Before anybody connects. */
+void proxy_dial_late(struct proxy *proxy);
 enum notice {
 #define NOTICE(id, name, words) NOTICE_##id,
 #include "proxy/notices.def"

@@ -309,6 +309,60 @@ static void back_pressure(void **state)
     wire_close(&wire);
 }
 
+/* Who is answered by the owner alone never comes to the server, ends as if one had said so, and is
+ * dialled for with the first request that passes. */
+static void a_late_dial_waits_for_what_passes(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    wire_open(&wire, 0);
+    proxy_dial_late(wire.proxy);
+    wire.hears.answer = "+mine\r\n";
+    int client = wire_client(&wire), other = wire_client(&wire);
+    struct pollfd dialled = {.fd = wire.upstream, .events = POLLIN};
+    wire_say(&wire, client, "A\r\n");
+    wire_expect(&wire, client, "+mine\r\n");
+    assert_int_equal(shutdown(client, SHUT_WR), 0);
+    assert_int_equal(wire_end(&wire, client), 0);
+    WIRE_UNTIL(&wire, wire.hears.closed == 1);
+    assert_int_equal(poll(&dialled, 1, 0), 0);
+    wire.hears.answer = NULL;
+    wire_say(&wire, other, "B\r\n");
+    int server = wire_accept(&wire);
+    wire_expect(&wire, server, "B\r\n");
+    wire_say(&wire, server, "+b\r\n");
+    wire_expect(&wire, other, "+b\r\n");
+    assert_int_equal(shutdown(other, SHUT_WR), 0);
+    assert_int_equal(wire_end(&wire, server), 0);
+    assert_int_equal(shutdown(server, SHUT_WR), 0);
+    assert_int_equal(wire_end(&wire, other), 0);
+    WIRE_UNTIL(&wire, wire.hears.closed == 2);
+    assert_int_equal(wire.hears.notices, 0);
+    close(client);
+    close(other);
+    close(server);
+    wire_close(&wire);
+}
+
+/* The server is not there when it comes to that: told as of any other dial. */
+static void a_late_dial_that_fails_is_a_reset_and_a_notice(void **state)
+{
+    (void)state;
+    struct proxy_wire wire;
+    wire_open(&wire, 0);
+    proxy_dial_late(wire.proxy);
+    close(wire.upstream);
+    wire.upstream = -1;
+    int client = wire_client(&wire);
+    WIRE_UNTIL(&wire, wire.hears.opened == 1);
+    assert_int_equal(wire.hears.notices, 0);
+    wire_say(&wire, client, "A\r\n");
+    assert_int_equal(wire_end(&wire, client), ECONNRESET);
+    assert_int_equal(wire.hears.notices, 1);
+    close(client);
+    wire_close(&wire);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +375,8 @@ int main(void)
         cmocka_unit_test(a_fin_waits_behind_a_held_request),
         cmocka_unit_test(resets_go_through),
         cmocka_unit_test(a_dial_that_fails_is_a_reset_and_a_notice),
+        cmocka_unit_test(a_late_dial_waits_for_what_passes),
+        cmocka_unit_test(a_late_dial_that_fails_is_a_reset_and_a_notice),
         cmocka_unit_test(a_proxy_refuses_for_a_while),
         cmocka_unit_test(back_pressure),
     };

@@ -68,3 +68,53 @@ unsigned session_connecting(const struct session *session, int client)
 {
     return session->clients[client].connecting;
 }
+
+/* --- those that pass nothing --- */
+
+void session_silence(struct session *session, int client, int connection)
+{
+    for (struct wire *wire = session->wires; wire; wire = wire->next) {
+        if (wire->client != client || wire->connection != connection)
+            continue;
+        proxy_link_silence(wire->link);
+        wire->is_silent = true;
+        wire->connection = 0;
+    }
+}
+
+bool session_has_silence(const struct session *session, int client)
+{
+    for (const struct wire *wire = session->wires; wire; wire = wire->next)
+        if (wire->client == client && wire->is_silent && !wire->is_cut)
+            return true;
+    return false;
+}
+
+bool session_is_silent(const struct wire_message *message)
+{
+    return message->wire && message->wire->is_silent;
+}
+
+int session_half_open(struct session *session, int client, int server)
+{
+    int count = 0;
+    for (struct wire *wire = session->wires; wire; wire = wire->next) {
+        if (wire->client != client || wire->server != server || wire->is_cut || wire->is_silent ||
+            wire->is_half_open)
+            continue;
+        wire->is_half_open = true;
+        proxy_link_room(wire->link, PROXY_TO_CLIENT, false); /* nor hears it the server's end */
+        for (struct wire_message *message = session->first; message; message = message->next)
+            message->is_silent |= message->wire == wire;
+        count++;
+    }
+    return count;
+}
+
+bool session_has_half_open(const struct session *session, int client)
+{
+    for (const struct wire *wire = session->wires; wire; wire = wire->next)
+        if (wire->client == client && wire->is_half_open && !wire->is_cut)
+            return true;
+    return false;
+}

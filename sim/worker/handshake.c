@@ -1,4 +1,5 @@
 /* handshake.c - what a connection of a worker says before it is used. See session.h. */
+#include "base/memory.h"
 #include "base/names.h"
 #include "proxy/proxy.h"
 #include "redis/resp.h"
@@ -90,6 +91,81 @@ const char *session_hear_who(struct session *session, struct wire *wire,
     if (answer || !session->wants_who || wire->has_said_who || strcmp(request->name, "QUIT") == 0)
         return answer;
     return is_hello ? who_hello : who;
+}
+
+/* --- INFO, once --- */
+
+static char *copy_of(const char *bytes, size_t length)
+{
+    char *copy = memory_new(length + 1, 1);
+    memcpy(copy, bytes, length);
+    return copy;
+}
+
+static struct told_info *told_info_of(struct session *session, int server,
+                                      const struct proxy_request *request)
+{
+    struct told_info *told = session->told_info;
+    while (told && (told->server != server || told->asked_length != request->length ||
+                    memcmp(told->asked, request->bytes, request->length) != 0))
+        told = told->next;
+    if (told)
+        return told;
+    told = memory_new(1, sizeof *told);
+    *told = (struct told_info){.next = session->told_info,
+                               .server = server,
+                               .asked = copy_of(request->bytes, request->length),
+                               .asked_length = request->length};
+    session->told_info = told;
+    return told;
+}
+
+bool session_repeats_info(struct session *session, struct wire *wire, struct proxy_request *request)
+{
+    wire->has_greeted |= strcmp(request->name, "HELLO") == 0;
+    if (!session->options.repeats_info || wire->has_greeted || wire->has_begun || wire->asks ||
+        !request->expects_reply || strcmp(request->name, "INFO") != 0)
+        return false;
+    struct told_info *told = told_info_of(session, wire->server, request);
+    if (told->reply)
+        proxy_request_answer(request, told->reply, told->reply_length);
+    else
+        wire->asks = told;
+    return told->reply;
+}
+
+/* One text, all of it. */
+static bool is_whole_text(const char *reply, size_t length)
+{
+    char *end;
+    if (length < 2 || *reply != '$')
+        return false;
+    const unsigned long long bytes = strtoull(reply + 1, &end, 10);
+    return (size_t)(end - reply) + bytes + 4 == length;
+}
+
+void session_remember_info(struct wire *wire, const struct proxy_request *request,
+                           const char *reply, size_t length)
+{
+    struct told_info *told = wire->asks;
+    if (!told || strcmp(request->name, "INFO") != 0)
+        return;
+    wire->asks = NULL;
+    if (told->reply || !is_whole_text(reply, length))
+        return;
+    told->reply = copy_of(reply, length);
+    told->reply_length = length;
+}
+
+void told_info_free(struct told_info *told)
+{
+    while (told) {
+        struct told_info *next = told->next;
+        free(told->asked);
+        free(told->reply);
+        free(told);
+        told = next;
+    }
 }
 
 /* --- what it is set to --- */

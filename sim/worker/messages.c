@@ -67,6 +67,7 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->held = request;
     message->wire = wire;
     message->is_silent = wire->is_half_open;
+    wire->has_begun = true;
     message->is_behind = first_on(session, wire) != NULL;
     insert(session, message);
     return message;
@@ -146,6 +147,14 @@ static void left_for_server(struct session *session, struct wire *wire,
     (void)snprintf(session->waited_for, sizeof session->waited_for, "%s", request->name);
 }
 
+static void tell_passed(const struct listener *listener, const struct proxy_request *request,
+                        const char *why)
+{
+    const struct session_events *events = &listener->session->events;
+    if (events->passed)
+        events->passed(events->context, listener->client, listener->server, request->name, why);
+}
+
 static enum proxy_decision hook_request(void *context, void *link_owner,
                                         struct proxy_request *request)
 {
@@ -158,26 +167,23 @@ static enum proxy_decision hook_request(void *context, void *link_owner,
     const char *answer = session_hear_who(session, link_owner, request);
     if (answer) {
         proxy_request_answer(request, answer, strlen(answer));
-        if (session->events.passed)
-            session->events.passed(
-                session->events.context, listener->client, listener->server, request->name,
-                *answer != '-'             ? "a handshake, not held"
-                : strstr(answer, "NOAUTH") ? "refused: it has not said who it is on this connection"
-                                           : "wrong: not who init said");
+        tell_passed(listener, request,
+                    *answer != '-' ? "a handshake, not held"
+                    : strstr(answer, "NOAUTH")
+                        ? "refused: it has not said who it is on this connection"
+                        : "wrong: not who init said");
         return PROXY_DROP;
     }
     if (session_is_handshake(request->name)) {
-        left_for_server(session, link_owner, request);
+        const bool is_answered = session_repeats_info(session, link_owner, request);
+        if (!is_answered)
+            left_for_server(session, link_owner, request);
         session_note_handshake(session, listener->client, request);
-        if (session->events.passed)
-            session->events.passed(session->events.context, listener->client, listener->server,
-                                   request->name, "a handshake, not held");
-        return PROXY_PASS;
+        tell_passed(listener, request, "a handshake, not held");
+        return is_answered ? PROXY_DROP : PROXY_PASS;
     }
     if (transaction_takes(link_owner, request)) {
-        if (session->events.passed)
-            session->events.passed(session->events.context, listener->client, listener->server,
-                                   request->name, "of a transaction, which counts at its EXEC");
+        tell_passed(listener, request, "of a transaction, which counts at its EXEC");
         return PROXY_DROP;
     }
     struct wire_message *message = message_new(listener, link_owner, request);
@@ -200,8 +206,10 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
     session->activity++;
     session->outstanding--;
     wire->outstanding--;
-    if (!message)
+    if (!message) {
+        session_remember_info(wire, request, bytes, length);
         return PROXY_PASS;
+    }
     message->transit = TRANSIT_REPLY;
     message->reply = copy_of(bytes, length);
     message->reply_length = length;
@@ -294,6 +302,8 @@ enum fail listener_open(struct session *session, int client, int server, struct 
     if (proxy_new(&listener->proxy, &session->loop, &any, &upstream, &hooks, failure))
         return failure_wrap(failure, "proxy of server %d", server + 1);
     proxy_look_at(listener->proxy, SESSION_LOOKED_AT);
+    if (session->options.repeats_info)
+        proxy_dial_late(listener->proxy);
     return FAIL_NONE;
 }
 
@@ -396,54 +406,6 @@ void session_set_connection(struct wire_message *message, int connection)
 {
     if (message->wire)
         message->wire->connection = connection;
-}
-
-void session_silence(struct session *session, int client, int connection)
-{
-    for (struct wire *wire = session->wires; wire; wire = wire->next) {
-        if (wire->client != client || wire->connection != connection)
-            continue;
-        proxy_link_silence(wire->link);
-        wire->is_silent = true;
-        wire->connection = 0;
-    }
-}
-
-bool session_has_silence(const struct session *session, int client)
-{
-    for (const struct wire *wire = session->wires; wire; wire = wire->next)
-        if (wire->client == client && wire->is_silent && !wire->is_cut)
-            return true;
-    return false;
-}
-
-bool session_is_silent(const struct wire_message *message)
-{
-    return message->wire && message->wire->is_silent;
-}
-
-int session_half_open(struct session *session, int client, int server)
-{
-    int count = 0;
-    for (struct wire *wire = session->wires; wire; wire = wire->next) {
-        if (wire->client != client || wire->server != server || wire->is_cut || wire->is_silent ||
-            wire->is_half_open)
-            continue;
-        wire->is_half_open = true;
-        proxy_link_room(wire->link, PROXY_TO_CLIENT, false); /* nor hears it the server's end */
-        for (struct wire_message *message = session->first; message; message = message->next)
-            message->is_silent |= message->wire == wire;
-        count++;
-    }
-    return count;
-}
-
-bool session_has_half_open(const struct session *session, int client)
-{
-    for (const struct wire *wire = session->wires; wire; wire = wire->next)
-        if (wire->client == client && wire->is_half_open && !wire->is_cut)
-            return true;
-    return false;
 }
 
 static void cut(struct session *session, struct wire *wire)

@@ -436,5 +436,6 @@ void session_free(struct session *session)
     for (int i = 0; i < session->options.clients; i++)
         free(session->clients[i].pending);
     free(session->names);
+    told_info_free(session->told_info);
     free(session);
 }

@@ -86,6 +86,9 @@ struct session_options {
     int64_t lease_us, work_us;
     int64_t wait_us; /* for so long an acquire may try again; 0: one attempt */
     bool may_exit;   /* who promises it may end when its lock is lost: session_has_exited() */
+    /* Nothing becomes of its servers but what is executed. A new connection that asks one for INFO
+     * hears what the first one did, and goes on to the server with the first byte that must. */
+    bool repeats_info;
     uint64_t seed;
     int64_t patience_us;      /* real time that a worker may take to come to rest; 0: as below */
     const volatile int *stop; /* not NULL, and not 0: whatever waits gives up with FAIL_UNKNOWN */

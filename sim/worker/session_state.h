@@ -14,6 +14,14 @@ struct listener {
     struct proxy_traffic seen; /* when its worker was last made to look */
 };
 
+/* What INFO was answered, in so many words: session_options.repeats_info. */
+struct told_info {
+    struct told_info *next;
+    int server;
+    char *asked, *reply; /* RESP; reply: NULL: none has come yet */
+    size_t asked_length, reply_length;
+};
+
 /* A connection of a worker's, as its proxy sees it. Freed when it has ended. */
 struct wire {
     struct wire *next; /* of the session's */
@@ -22,8 +30,11 @@ struct wire {
     int connection;  /* the caller's number; 0: none */
     int outstanding; /* requests on it that the server has, and has not answered */
     bool is_silent, is_cut, is_half_open;
-    bool has_said_who; /* rightly: AUTH, HELLO with AUTH */
-    char *queued;      /* since its MULTI: RESP; NULL: there is none */
+    bool has_said_who;      /* rightly: AUTH, HELLO with AUTH */
+    bool has_greeted;       /* HELLO: replies may have other forms than they had before */
+    bool has_begun;         /* a command that is held has come on it */
+    struct told_info *asks; /* what it waits to be told; NULL: nothing that is remembered */
+    char *queued;           /* since its MULTI: RESP; NULL: there is none */
     size_t queued_length;
     struct wire_twin *twin; /* NULL: nothing was watched on it, nor a transaction begun */
     struct wire_ear *ear;   /* NULL: nothing was subscribed to on it */
@@ -90,6 +101,7 @@ struct session {
     struct listener listeners[SESSION_CLIENTS_MAX][SERVERS_MAX];
     struct wire_message *first, *last;
     struct wire *wires;
+    struct told_info *told_info;
     struct name_count *names;
     int names_count;
     int64_t now_us;                    /* world time; */
@@ -174,6 +186,14 @@ const char *session_hear_who(struct session *session, struct wire *wire,
 /* What it sets its connection to. The session fails where workers select two databases. */
 void session_note_handshake(struct session *session, int client,
                             const struct proxy_request *request);
+
+/* INFO that was answered before is answered so again, and true. Else the reply is remembered. Where
+ * that is wanted, while a connection has said nothing that is held, nor HELLO. */
+bool session_repeats_info(struct session *session, struct wire *wire,
+                          struct proxy_request *request);
+void session_remember_info(struct wire *wire, const struct proxy_request *request,
+                           const char *reply, size_t length);
+void told_info_free(struct told_info *told);
 
 /* --- transaction.c --- */
 /* What belongs to a transaction that is open: answered at once, and true. */
