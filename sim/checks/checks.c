@@ -305,7 +305,7 @@ static void conclude_disagreement(const struct checks *checks, struct finding *f
     finding->cause = CAUSE_NONE;
     finding->blames = finding->causes = 0;
     finding->first_index = NO_INDEX;
-    if (checks->ledger.has_stranger)
+    if (checks->ledger.has_stranger || ledger_stranger(&checks->ledger))
         finding_say(finding,
                     "The servers did nothing that is wrong; somebody whom the history does "
                     "not know wrote a key: whether that explains it nobody saw.");

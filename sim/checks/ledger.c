@@ -32,6 +32,11 @@ const char *ledger_strange(const struct ledger *ledger)
     return ledger->strange[0] ? ledger->strange : NULL;
 }
 
+const char *ledger_stranger(const struct ledger *ledger)
+{
+    return ledger->stranger[0] ? ledger->stranger : NULL;
+}
+
 bool ledger_promises(const struct ledger *ledger, enum promise promise)
 {
     return ledger->promises & promise;
@@ -65,6 +70,7 @@ void ledger_init(struct ledger *ledger, const struct history_head *head,
     ledger->has_lease =
         ledger->has_leases ||
         (head->lease_us > 0 && (ledger_promises(ledger, PROMISE_EXPIRY) || ledger->has_stamps));
+    ledger_unseen_init(ledger);
     size_t servers = (size_t)head->servers;
     ledger->clients = memory_new((size_t)head->clients, sizeof *ledger->clients);
     for (int i = 0; i < head->clients; i++)
@@ -96,6 +102,7 @@ void ledger_close(struct ledger *ledger)
     }
     free(ledger->clients);
     free(ledger->locks);
+    free(ledger->unseen);
 }
 
 void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event *event, int lock,
@@ -114,9 +121,10 @@ void ledger_tell(struct ledger *ledger, enum fact_kind kind, const struct event 
 
 void ledger_finish(struct ledger *ledger, int64_t end_us)
 {
+    for (int i = 0; i < ledger->head->locks; i++)
+        ledger_settle(ledger, i);
     ledger_settle_doubts(ledger);
     for (int i = 0; i < ledger->head->locks; i++) {
-        ledger_settle(ledger, i);
         for (int s = 0; s < ledger->head->servers; s++) {
             const struct ledger_key *key = &ledger->locks[i].keys[s];
             if (key->is_present && key->expire_us != NEVER_US && key->latest_us < end_us)

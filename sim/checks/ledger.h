@@ -33,7 +33,7 @@ struct key_standing {
     bool is_present;
     bool is_sure; /* somebody in the history has written it, or deleted it; and, where it stood so,
                      nobody else can have written and removed a key meanwhile */
-    int64_t value, expire_us;
+    int64_t value, expire_us, latest_us;
     int64_t until_us; /* when it stood so no more */
 };
 
@@ -44,13 +44,19 @@ struct key_past {
     int64_t since_us; /* before that, nobody knows how it stood */
 };
 
-/* An execution that changed nothing, and that nothing explains which has come by now. */
+enum doubt_kind {
+    DOUBT_STRANGE,    /* of an opaque command */
+    DOUBT_IMPOSSIBLE, /* of a typed one */
+    DOUBT_STRANGER,   /* an acquire found a key that the history does not know of */
+};
+
+/* An execution that nothing explains which has come by now. */
 struct doubt {
+    enum doubt_kind kind;
     int lock, server;
-    int64_t time_us;
+    int64_t from_us, time_us;
     struct key_effect effect;
     bool is_open; /* a key of somebody unknown may have been there, if none is made behind it */
-    bool is_typed;
     char text[STRANGE_BYTES]; /* what is to be said of it */
 };
 
@@ -177,6 +183,8 @@ struct ledger_lock {
     int64_t holders;
     int64_t quiet_us;        /* since then no sign of life: nobody believes, nobody was given it */
     int64_t busy_index;      /* the last event that found or made a key there */
+    int64_t unseen_us;       /* until then a request that nobody saw executed may have made a key,
+                                or kept one */
     struct waiting *waiting; /* EXECUTE events that nothing explains yet */
     int waiting_count, waiting_size;
 };
@@ -345,6 +353,9 @@ struct ledger {
     bool is_struck; /* by a fault of a server */
     char impossible[STRANGE_BYTES]; /* the first such; "": none */
     char strange[STRANGE_BYTES];    /* the first effect that nothing in the history explains; "" */
+    char stranger[STRANGE_BYTES];   /* the first refusal by no key that the history knows of; "" */
+    bool may_be_kept; /* by a fault of a server a key may live longer than is known, or be back */
+    struct unseen *unseen; /* ledger_stranger.c */
     struct doubt doubts[DOUBTS_MAX];
     int doubts_count;
     int64_t gains_us[SERVERS_MAX]; /* what the clock of each server gains a second */
@@ -390,6 +401,9 @@ bool ledger_has_extended(const struct ledger *ledger, int client);
 /* A reply that no server can have given; NULL: none is seen to be. */
 const char *ledger_impossible(const struct ledger *ledger);
 const char *ledger_strange(const struct ledger *ledger);
+/* A refusal, or what an acquire read, that only the key of somebody whom the history does not know
+ * explains; NULL: there is none. Known when the history has ended. */
+const char *ledger_stranger(const struct ledger *ledger);
 
 /* Does the lock promise that? */
 bool ledger_promises(const struct ledger *ledger, enum promise promise);

@@ -409,6 +409,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
     assert(event->server < ledger->head->servers);
     assert(event->lock >= 0 && event->lock < ledger->head->locks);
     ledger->index = event->index;
+    ledger_note_unseen(ledger, event);
     switch (event->kind) {
     case EVENT_CALL:
         called(ledger, event);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_impossible(char text[STRANGE_BYTES], const struct context *context,
+void ledger_print_impossible(char text[STRANGE_BYTES], const struct context *context,
                              const char *but)
 {
     const struct event *event = context->event;
@@ -26,6 +26,8 @@ static void print_impossible(char text[STRANGE_BYTES], const struct context *con
                    but,
                    context->ledger->is_closed
                        ? "no server can have answered so to which nobody else writes"
+                   : effect->before == BEFORE_PRESENT
+                       ? "somebody whom the history does not know wrote a key, or that is not so"
                        : "somebody took the key away past this history, or that is not so");
 }
 
@@ -43,7 +45,7 @@ void ledger_note_impossible(const struct context *context, const char *but)
 {
     struct ledger *ledger = context->ledger;
     if (ledger->is_closed && !ledger->impossible[0])
-        print_impossible(ledger->impossible, context, but);
+        ledger_print_impossible(ledger->impossible, context, but);
 }
 
 /* Does a typed command's answer contradict a key that the history itself wrote, or deleted, where
@@ -64,7 +66,7 @@ void ledger_note_strange(const struct context *context, const char *but)
     struct ledger *ledger = context->ledger;
     if (!context->event->opaque && !ledger->is_closed && !ledger->impossible[0] &&
         is_contradicted(context))
-        print_impossible(ledger->impossible, context, but);
+        ledger_print_impossible(ledger->impossible, context, but);
     else if (!context->event->opaque)
         ledger_note_impossible(context, but);
     else if (!ledger->strange[0])
@@ -82,7 +84,8 @@ struct key_standing ledger_key_standing(const struct ledger_key *key)
                                  .is_sure = is_known &&
                                             (key->is_present || grant->ending == ENDING_DELETED),
                                  .value = key->value,
-                                 .expire_us = key->expire_us};
+                                 .expire_us = key->expire_us,
+                                 .latest_us = key->latest_us};
 }
 
 enum standing_view { VIEW_EXPLAINS, VIEW_GAP, VIEW_CONTRADICTS };
@@ -140,10 +143,8 @@ struct key_expiry ledger_key_expiry(const struct ledger_key *key)
                                .set_us = key->stepped_us};
 }
 
-/* Two clocks may differ by one part in DRIFT of what is left. */
 void ledger_check_length(const struct context *context, const struct key_expiry *before)
 {
-    enum { DRIFT = 1000 };
     const struct event *event = context->event;
     const struct ledger_key *key = context->key;
     const bool is_in_order = before->set_us < event->from_us || event->from_us == event->time_us;
@@ -164,7 +165,8 @@ static bool stays(const struct context *context, struct doubt *doubt,
                   const struct key_standing *now)
 {
     const struct event *event = context->event;
-    if (doubt->lock != event->lock || doubt->server != event->server)
+    if (doubt->lock != event->lock || doubt->server != event->server ||
+        doubt->kind == DOUBT_STRANGER)
         return true;
     if (doubt->is_open && context->effect.before != BEFORE_ABSENT)
         return false;
@@ -187,6 +189,8 @@ void ledger_note_standing(const struct context *context, const struct key_standi
                                  (effect->did == DID_DELETED && !change_knows_old(effect));
     if (is_in_any_order || effect->did == DID_SHORTENED)
         ledger_lose_sight(ledger, event->lock, event->server, event->from_us, event->time_us);
+    if (change_is_any(effect))
+        ledger_know_keys(context, &now);
     if (was.is_present == now.is_present && was.value == now.value)
         return;
     was.is_sure = was.is_sure && (was.is_present || effect->before == BEFORE_ABSENT);
@@ -201,22 +205,29 @@ void ledger_note_standing(const struct context *context, const struct key_standi
 void ledger_doubt(struct ledger *ledger, const struct execution *execution)
 {
     const struct event *event = execution->event;
-    const struct context context = {.ledger = ledger, .event = event, .effect = execution->effect};
-    const struct ledger_lock *lock = &ledger->locks[event->lock];
+    struct ledger_lock *lock = &ledger->locks[event->lock];
+    const struct context context = {.ledger = ledger,
+                                    .event = event,
+                                    .lock = lock,
+                                    .key = &lock->keys[event->server],
+                                    .effect = execution->effect};
     const struct key_standing now = ledger_key_standing(&lock->keys[event->server]);
     const enum standing_view view = view_of(ledger, &now, &execution->effect, event->time_us);
+    if (ledger_is_strangers(&context))
+        ledger_doubt_stranger(&context);
     if (ledger->doubts_count == DOUBTS_MAX || (!event->opaque && !ledger->is_closed) ||
         view == VIEW_EXPLAINS ||
         was_explained(ledger, &lock->pasts[event->server], event, &execution->effect))
         return;
     struct doubt *doubt = &ledger->doubts[ledger->doubts_count++];
-    *doubt = (struct doubt){.lock = event->lock,
+    *doubt = (struct doubt){.kind = event->opaque ? DOUBT_STRANGE : DOUBT_IMPOSSIBLE,
+                            .lock = event->lock,
                             .server = event->server,
+                            .from_us = event->from_us,
                             .time_us = event->time_us,
                             .effect = execution->effect,
-                            .is_open = view == VIEW_GAP,
-                            .is_typed = !event->opaque};
-    (doubt->is_typed ? print_impossible : print_strange)(
+                            .is_open = view == VIEW_GAP};
+    (event->opaque ? print_strange : ledger_print_impossible)(
         doubt->text, &context, change_knows_old(&execution->effect) ? BUT_ANOTHER : BUT_THERE);
 }
 
@@ -237,8 +248,12 @@ void ledger_lose_sight(struct ledger *ledger, int lock, int server, int64_t from
 
 void ledger_settle_doubts(struct ledger *ledger)
 {
+    ledger_settle_unseen(ledger);
     for (int i = 0; i < ledger->doubts_count; i++) {
-        char *told = ledger->doubts[i].is_typed ? ledger->impossible : ledger->strange;
+        const enum doubt_kind kind = ledger->doubts[i].kind;
+        char *told = kind == DOUBT_STRANGE                          ? ledger->strange
+                     : kind == DOUBT_STRANGER && !ledger->is_closed ? ledger->stranger
+                                                                    : ledger->impossible;
         if (!ledger->doubts[i].is_open && !told[0])
             (void)snprintf(told, STRANGE_BYTES, "%s", ledger->doubts[i].text);
     }

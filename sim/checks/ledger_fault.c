@@ -277,11 +277,22 @@ static void lose_keys(struct ledger *ledger, const struct event *event, int lock
     }
 }
 
+/* What only ends connections, or loses keys, keeps none. */
+static bool may_keep(enum fault fault)
+{
+    const enum fault_effect effect = fault_effect(fault);
+    const enum fault_keys keys = fault_keys(fault);
+    return fault_blame(fault) == FAULT_OF_SERVER && keys != FAULT_KEYS_LOCK_LOST &&
+           keys != FAULT_KEYS_ALL_LOST && effect != FAULT_ENDS_CONNECTIONS &&
+           effect != FAULT_PUTS_OUT_OF_REACH && effect != FAULT_PUTS_WITHIN_REACH;
+}
+
 void ledger_fault(struct ledger *ledger, const struct event *event)
 {
     const enum fault_effect effect = fault_effect(event->fault);
     const bool is_of_one_lock = fault_keys(event->fault) == FAULT_KEYS_LOCK_LOST;
     ledger->is_struck |= event->server >= 0 && fault_blame(event->fault) == FAULT_OF_SERVER;
+    ledger->may_be_kept |= may_keep(event->fault);
     if (event->server < 0 || fault_blame(event->fault) != FAULT_OF_SERVER ||
         effect == FAULT_LOSES_SCRIPTS || effect == FAULT_ENDS_CONNECTIONS ||
         effect == FAULT_MOVES_SLOT)

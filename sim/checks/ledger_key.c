@@ -10,11 +10,13 @@ static struct context context_of(struct ledger *ledger, const struct execution *
 {
     const struct event *event = execution->event;
     struct ledger_lock *lock = &ledger->locks[event->lock];
-    return (struct context){.ledger = ledger,
-                            .event = event,
-                            .lock = lock,
-                            .key = &lock->keys[event->server],
-                            .effect = execution->effect};
+    struct context context = {.ledger = ledger,
+                              .event = event,
+                              .lock = lock,
+                              .key = &lock->keys[event->server],
+                              .effect = execution->effect};
+    context.is_strangers = ledger_is_strangers(&context);
+    return context;
 }
 
 /* --- what commands change --- */
@@ -299,6 +301,8 @@ static void reconcile(struct context *context)
             ledger_note_strange(context, BUT_THERE);
         ledger_gone(ledger, event, event->lock, event->server, event->time_us);
     } else if (effect->before == BEFORE_PRESENT && !may_be_there(context)) {
+        if (context->is_strangers && !ledger->is_closed)
+            ledger_doubt_stranger(context);
         if (key->is_present && (!change_knows_old(effect) || key->value == effect->old_value)) {
             ledger_note_impossible(context, "its time was over");
             key->latest_us = event->time_us; /* it lives longer than its expiry said */
@@ -386,10 +390,10 @@ static void see(struct context *context)
     if (is_asking && event->op == OP_ACQUIRE && !is_write && effect->before == BEFORE_PRESENT &&
         context->key->is_present)
         see_taken(context);
-    if (effect->wanted == EFFECT_SET && effect->did == DID_REFUSED &&
-        effect->before == BEFORE_PRESENT) {
+    if (is_asking && event->op == OP_ACQUIRE && !is_write && effect->before == BEFORE_PRESENT) {
         const unsigned server = 1u << event->server; /* the last answer counts */
-        bool is_known = context->key->is_present && context->key->grant.client != NOBODY;
+        bool is_known = context->key->is_present && context->key->grant.client != NOBODY &&
+                        (!context->is_strangers || context->ledger->is_closed);
         client->refused_unknown &= ~server;
         client->refused_unknown |= is_known ? 0 : server;
     }

@@ -1,6 +1,6 @@
 /* ledger_parts.h - what the files of the ledger share: ledger.c, ledger_client.c, ledger_grant.c,
  * ledger_key.c, ledger_lease.c, ledger_wait.c, ledger_doubt.c, ledger_fault.c, ledger_again.c,
- * ledger_left.c, ledger_order.c.
+ * ledger_left.c, ledger_order.c, ledger_stranger.c.
  * Nobody else includes it. */
 #ifndef PICKLOCK_CHECKS_LEDGER_PARTS_H
 #define PICKLOCK_CHECKS_LEDGER_PARTS_H
@@ -102,6 +102,7 @@ struct context {
     struct ledger_lock *lock;
     struct ledger_key *key;
     struct key_effect effect;
+    bool is_strangers; /* ledger_is_strangers(), before it was executed */
 };
 
 /* Is it of the event's attempt? */
@@ -172,5 +173,24 @@ void ledger_settle_doubts(struct ledger *ledger);
 
 /* The key holds what the history does not know the writer of. */
 void ledger_found_unknown(struct context *context);
+/* That the server cannot have answered so, or somebody unknown was there. */
+void ledger_print_impossible(char text[STRANGE_BYTES], const struct context *context,
+                             const char *but);
+
+/* --- ledger_stranger.c --- */
+
+/* Two clocks may differ by one part in so many. */
+enum { DRIFT = 1000 };
+
+void ledger_unseen_init(struct ledger *ledger);
+/* Any event: what was asked, and what nobody saw of it. */
+void ledger_note_unseen(struct ledger *ledger, const struct event *event);
+void ledger_settle_unseen(struct ledger *ledger);
+/* An acquire found a key there: is it none that the history knows of, as the book stands? */
+bool ledger_is_strangers(const struct context *context);
+/* So it is, unless what comes yet explains it. */
+void ledger_doubt_stranger(const struct context *context);
+/* The key stands so behind that execution: that may explain what was found before. */
+void ledger_know_keys(const struct context *context, const struct key_standing *now);
 
 #endif

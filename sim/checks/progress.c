@@ -431,8 +431,13 @@ static void event(struct monitor *monitor, const struct event *event)
     if (!is_silent(monitor, event, client->lock, asked_us) &&
         !is_dead(monitor, event->client, asked_us))
         return;
-    if (is_in_work(monitor, client->lock) || is_barred_by_unknown(ledger, client))
+    if (is_in_work(monitor, client->lock))
         return;
+    if (is_barred_by_unknown(ledger, client)) {
+        monitor->doubt = "Nobody got the lock, and somebody whom the history does not know wrote a "
+                         "key, or made one last";
+        return;
+    }
     struct effort *effort = &self->efforts[event->client];
     if (is_trying && (effort->is_told || ++effort->tries < tries_needed(monitor, client)))
         return;

@@ -350,4 +350,11 @@ static const char *excused(const struct monitor *monitor)
     return ledger_untold(monitor->ledger);
 }
 
-const struct property_rules rules_truthful = {.event = event, .excused = excused};
+/* Somebody who is in no line may have held it, or nobody. */
+static const char *unproved(const struct monitor *monitor)
+{
+    return ledger_stranger(monitor->ledger);
+}
+
+const struct property_rules rules_truthful = {
+    .event = event, .excused = excused, .unproved = unproved};

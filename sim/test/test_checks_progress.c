@@ -237,12 +237,15 @@ static void a_timer_that_outlives_the_release_keeps_the_lock_stuck(void **state)
     story_free(story);
 }
 
-/* The server's answer was given some time between from and time: only the first is certain. */
+/* The server's answer was given some time between from and time: only the first is certain. Nobody
+ * else writes to the key: it is A's, which lives too long. */
 static void a_refusal_that_was_seen_late_is_judged_by_when_it_may_have_been_given(void **state)
 {
     (void)state;
     for (int is_late = 0; is_late < 2; is_late++) {
         struct story *story = story_new(&expiring, 1, 300);
+        story->head.is_closed = true;
+        (void)story_begin(story, &expiring);
         acquires(story, A);
         crashes(story, A);
         calls(story, B, OP_ACQUIRE);
@@ -280,7 +283,7 @@ static void a_key_of_somebody_unknown_is_nobodys_fault(void **state)
         if (is_known)
             assert_violated(story, PROPERTY_PROGRESS, 1, CAUSE_STUCK);
         else
-            assert_holds(story, PROPERTY_PROGRESS);
+            assert_verdict(story, PROPERTY_PROGRESS, VERDICT_UNKNOWN);
         story_free(story);
     }
 }
