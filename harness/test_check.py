@@ -271,3 +271,31 @@ def test_a_lease_that_nobody_saw_is_taken_for_none(tmp_path, promises, status, v
     found = {each["property"]: (each["verdict"], each["cause"]) for each in ran.json["results"][0]["properties"]}
     assert ran.status == status and found["lease-exclusion"] == found["mutual-exclusion"] == verdict, (ran, found)
     assert "violated" not in {each[0] for name, each in found.items() if not name.endswith("exclusion")}, found
+
+
+def asks(client, attempt, us, reply, op="acquire", verb="SET_NX_PX", result=None, **more):
+    """A call of a client that sends one command, and is told what comes of it."""
+    token = 1000 * (client + 1) + attempt
+    who = {"client": client, "attempt": attempt, "op": op, "token": token}
+    sent = {**who, "server": 0, "verb": verb, "key": "lock", "value": token, **({"ttl": 300000} if verb == "SET_NX_PX" else {})}
+    return [{"t": us, "kind": "call", **who}, {"t": us, "kind": "send", **sent}, {"t": us + 100, "kind": "execute", **sent, "reply": reply, **more},
+            {"t": us + 200, "kind": "hear", **sent, "reply": reply, **more}, {"t": us + 200, "kind": "return", **who, "result": result}]
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_an_overrun_does_not_hide_a_refusal_by_somebody_unknown(tmp_path, is_refused):
+    """A works on when its lease of 300 ms is over, and B gets the lock: nobody's fault. C is refused long behind B's release, by no key that anybody
+    has written: a verdict about the one is none about the other."""
+    events = [*asks(0, 1, 0, "ok", result="granted"), *asks(1, 1, 400_000, "ok", result="granted"),
+              *asks(0, 1, 450_000, "integer", "release", "COMPARE_DELETE", "not-mine"),
+              *asks(1, 1, 500_000, "integer", "release", "COMPARE_DELETE", "released", says=1),
+              *(asks(2, 1, 900_000, "nil", result="refused") if is_refused else asks(2, 1, 900_000, "ok", result="granted"))]
+    head = {"history": "picklock.history/2", "scheme": "set-nx-px-cad", "scenario": "story", "world": "redis", "clients": 3,
+            "server_version": "7.0.15", "servers": 1,
+            "locks": 1, "lease_us": 300_000, "unit_us": 1000, "clock_error_us": 0, "seed": "1", "names": ["A", "B", "C"]}
+    lines = [head, *({"i": i, **each} for i, each in enumerate(events)), {"end": len(events)}]
+    (tmp_path / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = run("check", tmp_path / "history.jsonl", "--json", "-")
+    assert verdicts(ran.json["results"][0])["mutual-exclusion"][:2] == ("violated", "overrun"), ran
+    assert ran.status == (2 if is_refused else 0), ran
+    assert ("somebody whom the history does not know wrote a key" in re.sub(r"\s+", " ", ran.out)) == is_refused, ran

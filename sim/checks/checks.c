@@ -410,6 +410,12 @@ const char *checks_gap(const struct checks *checks)
     return gap_of(checks);
 }
 
+const char *checks_contradiction(const struct checks *checks)
+{
+    const char *impossible = ledger_impossible(&checks->ledger);
+    return impossible ? impossible : ledger_stranger(&checks->ledger);
+}
+
 void checks_free(struct checks *checks)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)

@@ -190,8 +190,9 @@ struct judging {
     /* Why no two holds can have been made to overlap, or NULL: that they did not is unknown then.
      */
     const char *vacuity;
-    /* What of the servers nobody saw, or NULL. Where nothing was stated and nothing failed, the row
-     * is unknown: a violation that is nobody's fault does not make good what was not seen. */
+    /* What of the servers nobody saw, or cannot be so, or NULL. Where nothing was stated and
+     * nothing failed, the row is unknown: a violation that is nobody's fault does not make good
+     * what was not seen. */
     const char *gap;
     enum fail_on fail_on; /* the policy */
     bool tells_all;       /* what is not applicable has its place, too, and says why */
