@@ -7,7 +7,8 @@
  * returns, stay as they are. Ways to the clock that cannot be followed to the read are told as such: then there is no
  * verdict that rests on knowing all reads.
  *
- * And it keeps V8 from compiling WebAssembly on other threads, as the flags do all else (runtime.c).
+ * And it keeps V8 from compiling WebAssembly on other threads, as the flags do all else (runtime.c), and from going by
+ * that time when it collects garbage.
  *
  * Sources: the documentation of Node.js on perf_hooks, process, os, events, worker_threads, wasi and v8. */
 
@@ -108,6 +109,16 @@ function compileAtOnce() {
   });
 }
 
+/* By its clock seconds pass between two steps: V8 takes a program for idle that makes so little garbage a second, and gives
+ * back half of the young generation at each collection, to take it anew. --predictable has it go by no clock there; all
+ * else that it says is said by flags (runtime.c), or is read as V8 begins. Behind the program's own modules: a flag that
+ * is set before would have V8 compile all modules of Node.js, too. Not where V8 has threads of its own, behind a wrapper:
+ * these it does not bear. */
+function collectByNoClock() {
+  const isAlone = ['--single-threaded-gc', '--no-concurrent-recompilation'].every((flag) => process.execArgv.includes(flag));
+  if (isAlone && workerThreads.isMainThread) setImmediate(() => require('node:v8').setFlagsFromString('--predictable'));
+}
+
 /* Of a module that is an experiment Node.js warns whoever loads it. Undefined: it is not there. */
 function quietly(load) {
   const { emitWarning } = process;
@@ -150,3 +161,4 @@ try {
 } catch {}
 
 compileAtOnce();
+collectByNoClock();
