@@ -1,7 +1,9 @@
 """`picklock watch`: how it ends, and with which status, when the command, the server, a connection or the disk does."""
 
+import contextlib
 import json
 import os
+import pty
 import re
 import resource
 import shlex
@@ -260,13 +262,55 @@ def test_bad_use(tmp_path, arguments, status, words):
     assert result.status == status and words in told(result), result.err
 
 
-def test_a_command_does_not_outlive_a_picklock_that_is_killed(tmp_path):
-    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", "sh", "-c", "echo $$; exec sleep 1000"],
+TREE = "sleep 1000 & echo $!; setsid sh -c 'sleep 1000 & echo $!' & wait $!; echo $$; "
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("heeds", ["", "trap '' TERM HUP; "], ids=["that dies of it", "that ignores it"])
+def test_who_ends_a_command_ends_all_that_it_has_started(tmp_path, number, heeds):
+    """Also one in a session of its own, that has lost its parent."""
+    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", "bash", "-c", TREE + heeds + "sleep 1000; true"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
-        pid = int(watching.stdout.readline())
-        watching.send_signal(signal.SIGKILL)
-        watching.wait(PATIENCE_S)
-        until(lambda: (stat_of(pid) or "Z")[0] == "Z", "the command is gone")
+        started = [int(watching.stdout.readline()) for _ in range(3)]
+        watching.send_signal(number)
+        watching.communicate(timeout=PATIENCE_S)
+        until(lambda: all((stat_of(pid) or "Z")[0] == "Z" for pid in started), "all have ended")
+    assert watching.returncode == (-number if number == signal.SIGKILL else 128 + (signal.SIGKILL if heeds else number))
+
+
+def test_what_a_command_leaves_behind_when_it_ends_by_itself_stays(tmp_path):
+    """It has no stream of ours, but a FIFO that it writes to when it is told to."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    daemon = f"read word < {fifo}; echo $word back > {fifo}"
+    result = run("watch", "--key", "lock:*", "--out", tmp_path / "out", "--", "sh", "-c", f"({daemon}) < /dev/null > /dev/null 2>&1 &")
+    assert result.status == 2, result.out + result.err
+    fifo.write_text("word\n")
+    assert fifo.read_text() == "word back\n"
+
+
+def test_a_shell_at_a_terminal_is_as_any(tmp_path):
+    """The command stays in the session and process group of picklock's: it may read, and Ctrl-C is for both."""
+    script = tmp_path / "suite.py"
+    script.write_text("""
+import os, signal, sys
+signal.signal(signal.SIGINT, lambda *_: print("heard it", flush=True) or os._exit(0))
+print(os.getsid(0) == int(sys.argv[1]), os.getpgrp() == os.tcgetpgrp(0), input(), flush=True)
+while True: signal.pause()
+""")
+    picklock, terminal = pty.fork()
+    if picklock == 0:
+        os.execv(PICKLOCK, [PICKLOCK, "watch", "--key", "lock:*", "--out", str(tmp_path / "out"), "--", sys.executable, str(script), str(os.getpid())])
+    os.write(terminal, b"typed\n")
+    said = b""
+    while b"True True typed" not in said:
+        said += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # EIO: all have ended
+        while more := os.read(terminal, 4096):
+            said += more
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(picklock, 0)[1]) == 2 and b"heard it" in said and b"INTERRUPTED" in said, said
 
 
 def test_a_command_that_is_stopped_hears_a_signal(tmp_path):

@@ -37,6 +37,8 @@ const char cmd_watch_help[] =
     "With a COMMAND (your tests): it is run, with the proxy's address in REDIS_URL and in\n"
     "PICKLOCK_PROXY_URL, and watched until it ends. The exit status is 1 for a violation, else\n"
     "that of the command where it failed, else 2 where nothing can be concluded, else 0.\n"
+    "A signal goes to the command, and then all that it has started ends. What it leaves\n"
+    "behind when it ends by itself stays.\n"
     "Without: the address is printed, and what connects there is watched until\n"
     "SIGINT or SIGTERM. SIGUSR1 prints what was seen so far, on stderr.\n";
 /* clang-format on */

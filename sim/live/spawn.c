@@ -39,18 +39,12 @@ static _Noreturn void child_run(const struct spawn_options *options, char *const
     /* The parent may have gone before the line above: then nobody would kill us. */
     if (getppid() != parent)
         _exit(0);
-    if (options->log)
-        (void)setsid(); /* Ctrl-C at the terminal is for picklock, which ends its servers itself */
+    (void)setsid(); /* Ctrl-C at the terminal is for picklock, which ends its servers itself */
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (options->log)
-        child_streams(options->log);
-    else if (options->is_stdout_taken)
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-    if (options->environment)
-        environ = options->environment;
+    child_streams(options->log);
     int error = 0;
     if (options->shim && clock_preload(options->shim, options->page, options->reads, NULL))
         error = ENOMEM;

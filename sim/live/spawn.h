@@ -6,13 +6,10 @@
 #include <sys/types.h>
 
 struct spawn_options {
-    const char *log; /* what it says goes there; NULL: somebody's command, which keeps our session,
-                        streams ... */
-    bool is_stdout_taken; /* ... (but for this one: it says to stderr what it says), and signals */
-    char **environment;   /* NULL: ours */
-    const char *shim;     /* the clock shim to preload, NULL: none */
-    const char *page;     /* the files of its clock page, */
-    const char *reads;    /* and of its reads, NULL: none */
+    const char *log;   /* what it says goes there */
+    const char *shim;  /* the clock shim to preload, NULL: none */
+    const char *page;  /* the files of its clock page, */
+    const char *reads; /* and of its reads, NULL: none */
 };
 
 /* Forks and runs arguments[0], looked up on the PATH; all borrowed. Its process id; -1 with the

@@ -8,7 +8,7 @@
 #include "live/control.h"
 #include "live/folder.h"
 #include "live/process.h"
-#include "live/spawn.h"
+#include "watch/watched_command.h"
 #include "watch/internal.h"
 
 #include <inttypes.h>
@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -31,9 +30,8 @@ struct watch_run {
     const struct watch_options *options;
     uv_loop_t loop;
     uv_timer_t tick, next_turn;
-    uv_signal_t asked; /* SIGUSR1: what was seen so far */
-    uv_signal_t child_ended;
-    int child; /* the command, until it has ended; 0: none */
+    uv_signal_t asked;              /* SIGUSR1: what was seen so far */
+    struct watched_command command; /* until it has ended */
     bool is_ending, is_closed;
     int64_t ended_us; /* the command; 0: not yet */
     int told;         /* the signal that the command was told of ... */
@@ -110,57 +108,24 @@ static void stopped_by(struct watch_run *run, const char *whom, int number)
                                 : memory_format("%s was ended by signal %d", whom, number);
 }
 
-static void on_child_ended(uv_signal_t *ended, int number)
+static void look_at_command(struct watch_run *run)
 {
-    struct watch_run *run = ended->data;
     int status;
-    (void)number;
-    if (!run->child || waitpid(run->child, &status, WNOHANG) != run->child)
+    if (!run->command.pid || !watched_command_has_ended(&run->command, &status))
         return;
-    run->child = 0;
-    run->watching.outcome->status =
-        WIFSIGNALED(status) ? STATUS_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
-    if (WIFSIGNALED(status)) /* what it had still to do nobody saw */
-        stopped_by(run, "the command", WTERMSIG(status));
+    run->watching.outcome->status = status < 0 ? STATUS_SIGNALLED - status : status;
+    if (status < 0) /* what it had still to do nobody saw */
+        stopped_by(run, "the command", -status);
+    watched_command_close(&run->command, *run->options->stop != 0);
     run->ended_us = monotonic_us();
 }
 
-/* Ours, with the proxy's address; the caller frees both parts. */
-static char **environment(const struct watch_run *run, char *given[2])
-{
-    size_t count = 0;
-    while (environ[count])
-        count++;
-    char **made = memory_new(count + 3, sizeof *made);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], "REDIS_URL=", 10) != 0 &&
-            strncmp(environ[i], "PICKLOCK_PROXY_URL=", 19) != 0)
-            made[kept++] = environ[i];
-    made[kept++] = given[0] = memory_format("REDIS_URL=%s", run->address);
-    made[kept] = given[1] = memory_format("PICKLOCK_PROXY_URL=%s", run->address);
-    return made;
-}
-
-/* It ends with us, whatever ends us: the kernel sees to it. */
 static enum fail start_command(struct watch_run *run, struct failure *failure)
 {
-    char *given[2];
-    int error;
-    char *const *command = run->options->command;
-    char **variables = environment(run, given);
-    const struct spawn_options options = {.is_stdout_taken = run->options->is_stdout_taken,
-                                          .environment = variables};
-    const int pid = spawn(&options, command, &error);
-    free(given[0]);
-    free(given[1]);
-    free(variables);
-    if (pid < 0)
-        return failure_set(failure, FAIL_UNAVAILABLE, "%s cannot be run: %s", command[0],
-                           strerror(error));
-    run->child = pid;
-    peers_know(&run->watching.peers, pid);
-    on_child_ended(&run->child_ended, SIGCHLD); /* it may be over by now */
+    if (watched_command_start(&run->command, run->options->command, run->address,
+                              run->options->is_stdout_taken, failure))
+        return failure->code;
+    peers_know(&run->watching.peers, run->command.pid);
     return FAIL_NONE;
 }
 
@@ -171,7 +136,6 @@ static void close_handles(struct watch_run *run)
     uv_close((uv_handle_t *)&run->tick, NULL);
     uv_close((uv_handle_t *)&run->next_turn, NULL);
     uv_close((uv_handle_t *)&run->asked, NULL);
-    uv_close((uv_handle_t *)&run->child_ended, NULL);
 }
 
 static void on_proxy_closed(void *context)
@@ -199,13 +163,13 @@ static void on_stop(struct watch_run *run)
         return;
     }
     stopped_by(run, "it", number);
-    if (run->child && run->told != number) {
+    if (run->command.pid && run->told != number) {
         run->told = number;
         run->told_us = monotonic_us();
-        (void)kill(run->child, number);
-        (void)kill(run->child, SIGCONT); /* one that is stopped hears of it, too */
-    } else if (run->child && run->told && monotonic_us() - run->told_us > OBEY_US) {
-        (void)kill(run->child, SIGKILL);
+        (void)kill(run->command.pid, number);
+        (void)kill(run->command.pid, SIGCONT); /* one that is stopped hears of it, too */
+    } else if (run->command.pid && run->told && monotonic_us() - run->told_us > OBEY_US) {
+        (void)kill(run->command.pid, SIGKILL);
     }
 }
 
@@ -236,6 +200,7 @@ static void on_tick(uv_timer_t *timer)
         (void)reads_look(run->watching.reads); /* before the ring runs over */
     if (*run->options->stop)
         on_stop(run);
+    look_at_command(run);
     if (!run->options->command && getppid() != run->parent)
         end(run);
     if (run->process.pid && process_check(&run->process, &failure)) {
@@ -287,10 +252,8 @@ static enum fail serve(struct watch_run *run, const struct proxy_address *upstre
         return failure_set(failure, FAIL_UNAVAILABLE, "no event loop: out of file descriptors?");
     int error = uv_timer_init(&run->loop, &run->tick) | uv_timer_init(&run->loop, &run->next_turn) |
                 uv_signal_init(&run->loop, &run->asked) |
-                uv_signal_start(&run->asked, on_asked, SIGUSR1) |
-                uv_signal_init(&run->loop, &run->child_ended) |
-                uv_signal_start(&run->child_ended, on_child_ended, SIGCHLD);
-    run->tick.data = run->asked.data = run->child_ended.data = run;
+                uv_signal_start(&run->asked, on_asked, SIGUSR1);
+    run->tick.data = run->asked.data = run;
     run->next_turn.data = watching;
     watching->next_turn = &run->next_turn;
     enum fail fail =
@@ -336,6 +299,7 @@ enum fail watch_run(const struct watch_options *options, struct watch_outcome *o
             fail = serve(run, &upstream, failure);
         fail = watching_close(watching, fail, failure);
     }
+    watched_command_close(&run->command, true);
     stop_server(run);
     control_heed(NULL);
     free(run);

@@ -3,7 +3,6 @@
 #include "worker/launch.h"
 
 #include "live/processor.h"
-#include "live/spawn.h"
 #include "worker/calls/calls.h"
 #include "worker/program.h"
 #include "worker/runtime.h"
@@ -17,7 +16,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Puts value in front of what the variable says already, so that what the user set stays. */
@@ -223,24 +221,6 @@ static enum fail not_run(const char *program, int error, struct failure *failure
                        strerror(error), more);
 }
 
-/* Two things are told, in either order: the worker's number, and the errno if it cannot be run. */
-static int wait_for_exec(int supervisor, int tell, int *worker)
-{
-    int error = 0, told = 0;
-    ssize_t got;
-    *worker = 0;
-    while ((got = spawn_read(tell, supervisor, *worker, &told, sizeof told)) > 0) {
-        if (got != (ssize_t)sizeof told)
-            continue;
-        *worker = told > 0 ? told : *worker;
-        error = told > 0 ? error : -told;
-    }
-    if (!error && *worker)
-        return 0;
-    (void)spawn_await_end(supervisor);
-    return error ? error : ECHILD;
-}
-
 enum fail launch(struct launched *launched, char *const *words,
                  const struct worker_options *options, const char *page, struct failure *failure)
 {
@@ -270,7 +250,7 @@ enum fail launch(struct launched *launched, char *const *words,
     }
     (void)close(pipes.tell[1]);
     pipes.tell[1] = 0;
-    error = wait_for_exec(supervisor, pipes.tell[0], &pid);
+    error = supervisor_await_begin(supervisor, pipes.tell[0], &pid);
     if (error) {
         shut_all(&pipes);
         return not_run(words[0], error, failure);

@@ -2,6 +2,7 @@
  * proc(5), /proc/PID/task/TID/children; sigwaitinfo(2). */
 #include "worker/supervisor.h"
 
+#include "live/spawn.h"
 #include "worker/calls/calls.h"
 
 #include <dirent.h>
@@ -70,6 +71,49 @@ bool supervisor_is_to_end(int number, int parent)
     return number == SIGTERM || (number == SIGCONT && getppid() != parent);
 }
 
+static void tell(int to, int what)
+{
+    const ssize_t told = write(to, &what, sizeof what);
+    (void)told;
+}
+
+/* Until a command has ended, which is told, and is waited for by nobody before all has. May what it
+ * left behind stay? */
+static bool wait_for_order(int command, int parent, const sigset_t *waited)
+{
+    bool has_ended = false;
+    for (;;) {
+        siginfo_t ended = {0};
+        while (!has_ended && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+               ended.si_pid) {
+            has_ended = ended.si_pid == command;
+            if (has_ended)
+                tell(0, ended.si_code == CLD_EXITED ? ended.si_status : -ended.si_status);
+            else
+                (void)waitpid(ended.si_pid, NULL, 0);
+            ended.si_pid = 0;
+        }
+        const int number = sigwaitinfo(waited, NULL);
+        if (number == SUPERVISOR_LEAVE && has_ended)
+            return true;
+        if (supervisor_is_to_end(number, parent))
+            return false;
+    }
+}
+
+/* The group of its own, in picklock's session: no terminal's signal reaches it, and a shell that is
+ * the command can stop and go on as any shell of that session. */
+static _Noreturn void run_command(const struct supervised *supervised, int command,
+                                  const sigset_t *waited)
+{
+    (void)setpgid(0, 0);
+    (void)dup2(supervised->ended, 0);
+    (void)close_range(1, ~0U, 0);
+    if (!wait_for_order(command, supervised->parent, waited))
+        kill_all(command);
+    _exit(0);
+}
+
 /* Until the worker has ended: how; or -1: we are to end. */
 static int wait_for_end(int worker, int parent, const sigset_t *waited)
 {
@@ -81,12 +125,6 @@ static int wait_for_end(int worker, int parent, const sigset_t *waited)
         if (supervisor_is_to_end(sigwaitinfo(waited, NULL), parent))
             return -1;
     }
-}
-
-static void tell(int to, int what)
-{
-    const ssize_t told = write(to, &what, sizeof what);
-    (void)told;
 }
 
 static _Noreturn void run_worker(const struct supervised *supervised, int supervisor, int socket)
@@ -135,7 +173,8 @@ _Noreturn void supervisor_run(const struct supervised *supervised)
         (void)signal(number, SIG_DFL);
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)setsid();
+    if (!supervised->is_command)
+        (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (getppid() != supervised->parent)
@@ -150,6 +189,8 @@ _Noreturn void supervisor_run(const struct supervised *supervised)
         tell(supervised->tell, worker < 0 ? -errno : worker);
     if (worker < 0)
         _exit(127);
+    if (supervised->is_command)
+        run_command(supervised, worker, &all);
     if (!supervised->page)
         (void)close_range(0, ~0U, 0);
     else
@@ -161,6 +202,25 @@ _Noreturn void supervisor_run(const struct supervised *supervised)
 }
 
 /* --- in picklock --- */
+
+/* Two things are told, in either order: the worker's number, and the errno if it cannot be run. */
+int supervisor_await_begin(int supervisor, int tell, int *worker)
+{
+    int error = 0, told = 0;
+    ssize_t got;
+    *worker = 0;
+    while ((got = spawn_read(tell, supervisor, *worker, &told, sizeof told)) > 0) {
+        if (got != (ssize_t)sizeof told)
+            continue;
+        *worker = told > 0 ? told : *worker;
+        error = told > 0 ? error : -told;
+    }
+    if (!error && *worker)
+        return 0;
+    (void)kill(supervisor, SIGTERM); /* that of a command asks what is to be */
+    (void)spawn_await_end(supervisor);
+    return error ? error : ECHILD;
+}
 
 /* The first child of that thread but for that one; 0: none. */
 static int find_child(int process, int thread, int but)
