@@ -16,25 +16,15 @@ part "asked: extends"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_e
 part "asked: classes"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_classes"
 part "asked: ends"       env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_ends"
 part "stress: both ways in" env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_live_stress_strikes"
-part "asked: matrix"     env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_asking.py
-part "a patient sentinel" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_failures.py -k "promotes_nobody"
-part "TLS: silent server" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_proxy_tls.py
-part "workers: clocks, timers" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_monotonic.py harness/test_worker_watchdogs.py harness/test_worker_connections.py
-part "workers: extend"  env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_extends.py
-part "workers: 1000 schedules" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_languages.py -k "correct_locks or naive_lock or decided"
-part "workers: ends at a loss" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_worker_search.py -k "ends_with_its_lease"
-part "example of a library" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_readme.py -k "example_of_a_library"
-part "workers: pairs, stress" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_minimal_faults.py harness/test_worker_stress.py
+part "tests, long forms" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness --ignore harness/test_units.py harness
 # Every cell, and ten times the walks of `make test`.
 part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions test_explore_sections test_mutants test_random \
     test_bfs test_fallback test_lower_bound test_sleep_sets
-part "explorer's matrix" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_matrix.py
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "checks, random"   env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_random
 part "checks, engines"  env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_engines
 part "blank in path"    harness/elsewhere.sh
-part "package, lintian" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_install.py -k lintian
 part "package, bare root" harness/bare_root.sh package
 part "demo, bare root"  harness/bare_root.sh demo
 part "determinism"      make determinism
@@ -42,9 +32,7 @@ for seed in 1 2 3; do
     part "fuzz, seed $seed"  make fuzz FUZZ_INPUTS=50000 FUZZ_SEED=$seed
 done
 part "libFuzzer"        make libfuzzer FUZZ_SECONDS=300
-part "EDN in Clojure"   env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -c harness/pytest.ini --rootdir harness harness/test_convert.py -k clojure
 part "mutations"        make mutations
-part "ten minutes" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness harness/test_history_pieces.py -k ten_minutes
 part "10 000 clients"   harness/many_clients.sh "${BUILD:-build}/picklock"
 part "falsealarm"       make falsealarm FALSEALARM="--verdicts 10000 --seed $(date +%s)"
 part "falsealarm, short" make falsealarm FALSEALARM="--verdicts 10000 --short --seed $(date +%s)"

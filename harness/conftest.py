@@ -240,6 +240,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.module.__name__ in groups:
             item.add_marker(pytest.mark.xdist_group(groups[item.module.__name__]))
+        if item.get_closest_marker("long") and not os.environ.get("PICKLOCK_LONG"):
+            item.add_marker(pytest.mark.skip(reason=f"{item.get_closest_marker('long').args[0]}: make check-long"))
 
 
 # --- the folders that the tests of the reports read ---

@@ -23,6 +23,6 @@ echo "in $there:"
 if [ $# = 0 ]; then
     make -s test PYTHON="$PYTHON"
 else
-    make -s -j2 CFLAGS='-O0 -g' build/picklock build/test/test_report # it is about paths, not about speed
+    make -s -j2 UNITY=yes CFLAGS='-O0 -g' build/picklock build/test/test_report # it is about paths, not about speed
     PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest -n "${JOBS:-3}" --dist loadgroup -c harness/pytest.ini --rootdir harness "$@"
 fi

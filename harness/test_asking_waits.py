@@ -2,7 +2,6 @@
 (sim/ask/, sim/explore/result/retime.c)."""
 
 import json
-import os
 import re
 
 import pytest
@@ -41,7 +40,7 @@ def test_who_waits_before_its_look_may_look_in_time(picklock, tmp_path):
 
 
 @pytest.mark.parametrize("worker", [
-    pytest.param("looks-between-long", marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one of two: make check-long")),
+    pytest.param("looks-between-long", marks=pytest.mark.long("one of two")),
     "waits-on-both-sides",
 ])
 def test_waits_that_each_end_within_another_tick_are_asked_with_finer_ones(picklock, tmp_path, worker):

@@ -117,7 +117,7 @@ def test_all_files_that_are_read_as_one_go_together(tmp_path):
                           env=CALM, text=True, capture_output=True)
     apart = [line for line in done.stderr.splitlines() if "cc: " not in line]
     assert "not as one" not in done.stderr, "\n".join(apart)
-    assert f"{tmp_path}/unity/base/1.o: linker input" in done.stderr and f"{tmp_path}/cmd/main.o" not in done.stderr, "\n".join(apart)
+    assert f"{tmp_path}/unity/base/1.o: linker input" in done.stderr and f"{tmp_path}/cmd/options.o" not in done.stderr, "\n".join(apart)
 
 
 def test_files_that_do_not_go_together_are_compiled_each_for_itself(tmp_path):

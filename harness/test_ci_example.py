@@ -136,6 +136,7 @@ def test_the_example_runs_from_checkout_to_report(tmp_path):
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a tree without git: nothing to check out")
+@pytest.mark.long("10 s of CPU")
 def test_a_shard_that_died_is_missing(tmp_path):
     (ended, _), = played(tmp_path, SAFE, dies=[3])["report"]
     assert ended in (1, 2)

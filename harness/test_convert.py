@@ -382,7 +382,7 @@ READS_EDN = """
 """
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="starts a JVM: make check-long")
+@pytest.mark.long("starts a JVM")
 def test_clojure_reads_what_is_written_for_knossos(picklock, tmp_path):
     """With the reader that Knossos and Jepsen read with; it finds in each line what our own reader finds."""
     assert shutil.which("clojure"), "harness/setup.sh edn installs it"

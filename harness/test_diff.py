@@ -1,7 +1,6 @@
 """`picklock report --diff OLD NEW`: what is new, gone, or not decided any more, in words and in every format; and its status."""
 
 import json
-import os
 import re
 import shutil
 
@@ -217,7 +216,7 @@ def test_a_folder_that_is_none_is_refused(mended, tmp_path):
     assert run("report", "--diff", tmp_path, mended["safe"]).status == 64
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="ten seconds of searches: make check-long")
+@pytest.mark.long("ten seconds of searches")
 def test_of_many_changes_the_first_fifty_are_drawn(tmp_path):
     """Every violation is new, where the older run is made one that had none; a table tells all of them."""
     assert run("run", "--out", tmp_path / "new").status == 0

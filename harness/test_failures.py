@@ -324,7 +324,7 @@ exec redis-server "$@"
         assert re.search("it ended after .*: the sentinel of server 1: ", row["trouble"]) and "clock" not in row["trouble"], ran
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="waits for half a minute")
+@pytest.mark.long("waits for half a minute")
 def test_a_sentinel_that_promotes_nobody(picklock, tmp_path):
     """It never finds the primary down: unknown, and the next run has a server again."""
     wrapper = tmp_path / "wrapper"

@@ -235,7 +235,7 @@ def resident_kb(process):
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="ten minutes")
+@pytest.mark.long("ten minutes")
 def test_ten_minutes_take_no_more_memory_than_one(tmp_path):
     """With faults, every event kept, in pieces; and all of them are judged in as little."""
     ran = subprocess.Popen([PICKLOCK, "stress", "--scheme", "set-nx-px-cad", "--clients", "100", "--duration", "10m", "--think", "exponential:200ms",

@@ -146,7 +146,7 @@ def test_uninstall_takes_what_install_put_and_nothing_else(tmp_path):
         assert relative.returncode == 64 and "PREFIX wants a path from the root" in relative.stderr
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="builds everything for a package: PICKLOCK_LONG=1, as make check-long does")
+@pytest.mark.long("builds everything for a package")
 @pytest.mark.skipif(not all(map(shutil.which, ("lintian", "dpkg-buildpackage", "dh"))), reason="no lintian, or no debhelper, here")
 def test_the_package_pleases_lintian(tmp_path):
     made = subprocess.run([ROOT / "harness/deb.sh"], env={**os.environ, "BUILD": str(tmp_path)}, text=True, capture_output=True)

@@ -1,7 +1,6 @@
 """Minimal fault sets (`--frontier`) on the command line: what is printed, its rows, its limits, determinism."""
 
 import json
-import os
 
 import pytest
 from conftest import run
@@ -122,7 +121,7 @@ def test_two_faults_where_one_is_not_enough_of_a_worker(tmp_path):
 
 
 @needs_redis_py
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="a minute: make check-long")
+@pytest.mark.long("a minute")
 def test_every_two_faults_of_a_worker(tmp_path):
     """redis-py's lock releases only its own, never stands still for ever, and always expires, whatever two faults strike."""
     ran, broken, rows = frontier(tmp_path)

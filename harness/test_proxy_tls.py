@@ -481,7 +481,7 @@ def test_a_history_through_a_proxy_that_speaks_tls(redis, certs, tmp_path):
     assert ran.status == 0 and "holds" in ran.out, ran
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="ten seconds: make check-long")
+@pytest.mark.long("ten seconds")
 def test_who_never_answers_in_the_handshake_is_given_up(certs):
     with socket.create_server(("127.0.0.1", 0)) as listener, secured(listener.getsockname()[1], certs) as (port, process):
         assert refused(port, process) == (f"picklock: cannot reach 127.0.0.1:{listener.getsockname()[1]}: the server does not answer "

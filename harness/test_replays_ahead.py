@@ -90,6 +90,7 @@ def test_what_is_replayed_beside_searches_is_as_without(lock, without, tmp_path)
     assert seen(start(lock, tmp_path), tmp_path) == without
 
 
+@pytest.mark.long("11 s of CPU")
 def test_what_it_was_killed_in_is_replayed_again(lock, without, tmp_path):
     process, child = start_hanging(lock, tmp_path)
     assert child in children_of(process.pid) and name_and_stat_of(child)[0] == NAME

@@ -223,6 +223,7 @@ def test_a_careful_lock_passes_without_options(tmp_path):
     assert done.returncode == 1 and "broken (untrue-answer" in line and line.endswith("confirmed"), done.stdout
 
 
+@pytest.mark.long("12 s of CPU")
 def test_what_only_a_third_attempt_does_otherwise_is_no_new_worker(picklock, tmp_path):
     """From its third release on it deletes whatever is there: with three attempts of a client that is in the bound."""
     once = "ARGV[1] then return redis.call('DEL',KEYS[1])"
@@ -262,7 +263,7 @@ def test_npm_redlock_is_decided_on_one_server():
 
 
 @pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
-@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("keeps", [False, pytest.param(True, marks=pytest.mark.long("25 s of CPU"))])
 def test_a_careful_lock_over_ioredis_is_decided_and_its_command_timeout_leaves_a_connection_open(tmp_path, keeps):
     """What helps is told in the words of that library, and once of all cells."""
     lock, faults = (ROOT / "sim" / "worker" / "examples" / "careful_lock.js").read_text(), ["late-reply", "late-request" if keeps else "client-kill"]
@@ -282,6 +283,7 @@ def test_a_careful_lock_over_ioredis_is_decided_and_its_command_timeout_leaves_a
 
 
 @pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
+@pytest.mark.long("14 s of CPU")
 def test_a_connection_that_breaks_between_two_attempts_of_npm_redlock_is_heard_of_by_neither():
     """Behind it the next attempt begins, with a token of its own."""
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", "node sim/worker/examples/redlock_npm.js", "--clients", "2", "--rounds", "2",
@@ -370,6 +372,7 @@ class Worker(picklock_worker.Worker):
 
 
 @needs_redis_py
+@pytest.mark.long("9 s of CPU")
 def test_a_stuck_state_that_no_replay_shows_is_no_finding(picklock, tmp_path):
     """Every acquire fails there, and says so: the checks blame nobody, so neither does the cell. What they see in the replay is `stuck`, confirmed."""
     (tmp_path / "loads_once.py").write_text(LOADS_ONCE)

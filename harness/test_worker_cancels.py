@@ -188,6 +188,7 @@ def test_nobody_is_cancelled_who_does_not_wait_or_promise_it(picklock, written, 
     assert row["verdict"] == "not_applicable" and "the worker does not promise that its acquire can be cancelled" in json.dumps(row), ran
 
 
+@pytest.mark.long("18 s of CPU")
 def test_a_test_of_who_may_be_cancelled_runs_that_and_says_so(picklock, written, tmp_path):
     ran = picklock("test", written(WAITING, late=LATE["forgets it"]), "scenarios/crash-without-expiry.yaml", "--fault", "none", "--clients", 2,
                    "--rounds", 1, "--wait", "100ms", "--no-cache", "--out", tmp_path / "out")
@@ -213,6 +214,7 @@ def test_who_holds_the_lock_cannot_be_cancelled(picklock, written, tmp_path):
     assert row["verdict"] == "not_applicable" and "A is not acquiring" in json.dumps(row), ran
 
 
+@pytest.mark.long("14 s of CPU")
 def test_what_a_lost_message_has_left_is_nobodys_fault(written, searched):
     """The same lock, right: its reply is lost, or its release behind the cancelling."""
     ran, found = searched(written(WAITING, late=LATE["gives it back"]), "--runs", 40, fault="lose-reply,lose-request")
@@ -220,7 +222,8 @@ def test_what_a_lost_message_has_left_is_nobodys_fault(written, searched):
 
 
 @needs_redis_py
-@pytest.mark.parametrize("taken, leaks", [("self.take(wait_ms)", True), ("self.take_to_the_end(wait_ms)", False)])
+@pytest.mark.parametrize("taken, leaks", [
+    ("self.take(wait_ms)", True), pytest.param("self.take_to_the_end(wait_ms)", False, marks=pytest.mark.long("as long as the first"))])
 def test_redis_py_forgets_its_lock_where_its_task_is_cancelled(picklock, written, searched, tmp_path, taken, leaks):
     """Its asyncio Lock; but whoever shields the acquire, and releases what it brings, keeps it."""
     worker = written(TASK, taken=taken)

@@ -42,7 +42,7 @@ def test_who_goes_by_a_clock_that_jumps_is_found_by_asking(picklock, worker, tmp
 
 
 @pytest.mark.parametrize("fault, clock, status", [("client-clock", "time", 1), ("client-clock", "monotonic", 0),
-                                                  ("slow-work+client-drift", "monotonic", 1)])
+                                                  pytest.param("slow-work+client-drift", "monotonic", 1, marks=pytest.mark.long("11 s of CPU"))])
 def test_the_same_by_running(picklock, worker, tmp_path, fault, clock, status):
     ran = picklock("explore", "--worker", worker(WATCHFUL.format(clock=clock)), "--search", "random", "--runs", 150, "--clients", 2,
                    "--rounds", 1, "--fault", fault, "--out", tmp_path)

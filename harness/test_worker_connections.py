@@ -120,6 +120,7 @@ def test_a_handshake_is_not_answered_either(own, searched):
     assert found["half-open"]["progress"] == "endless-wait", ran
 
 
+@pytest.mark.long("16 s of CPU")
 def test_the_end_of_a_server_is_not_heard_on_a_silent_connection(own, searched, tmp_path):
     """It restarts, or ends all connections, and who waits for an answer of it still waits."""
     ran, found = searched(own(), "half-open+client-kill,half-open+restart-aof", "--runs", 8)
@@ -154,6 +155,7 @@ def test_who_keeps_no_connection_has_none_that_falls_silent(picklock, tmp_path, 
     assert "A keeps no connection to server 1 that could fall silent" in words and "0 unknown, 1 not applicable" in words, ran
 
 
+@pytest.mark.long("14 s of CPU")
 def test_a_release_that_waits_for_its_connection_deletes_what_is_not_its_own(own, searched, tmp_path):
     ran, found = searched(own(PLAIN_DELETE, more=EACH), "slow-dial", "--runs", 300)
     assert found["slow-dial"]["release-own"] == "unlock-bug", ran
@@ -242,6 +244,7 @@ RETRIES = """
 """
 
 
+@pytest.mark.long("9 s of CPU")
 def test_a_release_that_is_refused_is_no_release(own, searched):
     """Who says that it has released, whatever came of it, leaves a key without being told; who says that it failed is told."""
     lies = "def release(self):\n        try:\n            return super().release()\n        except OSError:\n            return True"
@@ -321,7 +324,7 @@ PIPELINE = """
 """
 
 
-@pytest.mark.parametrize("fault", ["client-kill", pytest.param("half-open", marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one of two: make check-long"))])
+@pytest.mark.parametrize("fault", ["client-kill", pytest.param("half-open", marks=pytest.mark.long("one of two"))])
 def test_a_reset_inside_a_pipeline(own, searched, tmp_path, fault):
     """The first command of two that were sent at once is executed, and the second never comes: a key that never goes. In one command it has an end."""
     ran, found = searched(own(PLAIN_DELETE, timeout=1, more=PIPELINE), f"none,{fault}", "--runs", 60)
@@ -354,7 +357,7 @@ def ticks(every, then="pass"):
     return TICKS.format(every=every, then=then)
 
 
-@pytest.mark.parametrize("every", [3, 3600])
+@pytest.mark.parametrize("every", [3, pytest.param(3600, marks=pytest.mark.long("14 s of CPU"))])
 def test_a_timer_that_sends_nothing_hides_no_endless_wait(picklock, own, searched, tmp_path, every):
     worker = own(more=ticks(every))
     ran, found = searched(worker, "none,half-open", "--runs", 6)
@@ -384,13 +387,14 @@ def test_a_wait_whose_end_is_not_seen_is_unknown(own, searched, every, then):
     assert found["half-open"] == {} and ran.status == 2 and "waits for what does not come" in words and "give its commands a time-out" in words, ran
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="its verdict stands in the test above: make check-long")
+@pytest.mark.long("its verdict stands in the test above")
 def test_such_a_timer_makes_no_test_pass(picklock, own, tmp_path):
     ran = picklock("test", own(more=ticks(60)), "--fault", "half-open", "scenarios/hand-over.yaml", "--out", tmp_path / "out")
     assert ran.status == 1 and "endless-wait" in ran.out and "my_lock.py passes" not in ran.out, ran
 
 
 @needs_node
+@pytest.mark.long("11 s of CPU")
 def test_so_it_is_with_a_timer_of_node(picklock, searched, tmp_path):
     path = tmp_path / "small_lock.js"
     path.write_text("setInterval(() => {}, 60000);\n" + (EXAMPLES / "small_lock.js").read_text())

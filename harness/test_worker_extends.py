@@ -82,6 +82,7 @@ def test_who_was_told_that_it_extended_counts_on_a_whole_lease(extending):
     assert found["lease-exclusion", "short-ttl"]["confirmed"], done
 
 
+@pytest.mark.long("12 s of CPU")
 def test_what_a_flushed_server_breaks_hides_nothing_of_what_the_lock_breaks(extending):
     """Behind a release it makes a key anew that is gone as it extends. Attempt by attempt it does not show that: unknown, not the server's fault alone."""
     done, rows = extending("self.grow()", ["flush-all"], "--no-cache", rounds="2", more=f"""

@@ -1,6 +1,5 @@
 """What can be wrong with a worker's process: it does not begin, says garbage, answers twice or never, computes, exits, goes past the proxy."""
 
-import os
 import re
 import shlex
 import shutil
@@ -134,7 +133,7 @@ class Worker(Worker):
     assert re.search(r'runs\): \S*my_lock.py", line \d+ in .*release', ran.err), ran  # its stack
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="its patience is waited for: make check-long")
+@pytest.mark.long("its patience is waited for")
 @pytest.mark.parametrize("megabytes, status", [(3, 0), (20, 2)])
 def test_a_command_that_is_too_long_to_be_held_is_named(picklock, worker, megabytes, status):
     """It waits to write, which is not to compute."""

@@ -76,6 +76,7 @@ def test_what_the_worker_reads_is_found_by_itself(explore, tmp_path):
     assert "were kept from an earlier run" in explore()[0]
 
 
+@pytest.mark.long("5 s of CPU")
 def test_a_pipeline_that_checks_all_out_anew_takes_them(explore, tmp_path):
     """Other times, and what each of its runs is called; a large file is compared by its time alone."""
     large = tmp_path / "shorter" / "large"
@@ -150,6 +151,7 @@ RARE = PLAIN.replace("    def acquire(self, wait_ms):\n        return ", "    re
         return self.refused and {BY_TERMINAL} and self.ask("DEL", self.settings.key)''') + RUN
 
 
+@pytest.mark.long("18 s of CPU")
 def test_answers_that_contradict_what_it_does_now_are_dropped_and_asked_anew(explore, tmp_path):
     """Those that are asked for again at the beginning say nothing of it."""
     (tmp_path / "my_lock.py").write_text(RARE)

@@ -65,6 +65,7 @@ def test_a_counter_that_is_written_first_is_not_the_lock(picklock, tmp_path, key
     assert found <= {"leftover", "early-expiry"} and "leftover" in found, found
 
 
+@pytest.mark.long("14 s of CPU")
 def test_what_is_wrong_with_it_is_found_by_running(picklock, tmp_path):
     """Counted before the lock is had, fences do not grow from grant to grant."""
     ran = picklock("explore", "--search", "random", "--runs", "400", "--fault", "none", "--worker", fenced(tmp_path))
@@ -125,7 +126,7 @@ def test_a_lock_with_something_around_its_name_is_judged(picklock, tmp_path):
 
 
 @needs_redis_py
-@pytest.mark.parametrize("lives_ms", [66193380, 3153600000000])
+@pytest.mark.parametrize("lives_ms", [pytest.param(66193380, marks=pytest.mark.long("8 s of CPU")), 3153600000000])
 def test_a_key_that_outlives_every_search_does_not_expire_in_it(picklock, tmp_path, monkeypatch, lives_ms):
     """Of a tick of 1010 ms, 66193380 ms are 65538: two, if 16 bits were all that counted. Nobody gets the lock of a holder that died."""
     worker, results = changed_naive(tmp_path, ("px=self.settings.ttl_ms", f"px={lives_ms}")), tmp_path / "results.json"

@@ -507,7 +507,7 @@ MAY = {"none": set(), "crash": set(), "slow-work": {"overrun"}, "stall": {"overr
 ITS_OWN = {"npm redlock": {fault: {"short-ttl"} for fault in ("late-reply", "lose-reply", "late-request", "lose-request")}}
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="minutes a lock: make check-long")
+@pytest.mark.long("minutes a lock")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, (_, marks) in CORRECT.items()])
 def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_path, name):
     """1000 schedules each: nothing but overrun, late grant, and a key left behind an error."""
@@ -524,7 +524,7 @@ def test_correct_locks_are_blamed_for_nothing_but_what_leases_are(request, tmp_p
         assert not any("twice" in (one.get("why") or "") for one in row["properties"]), (fault, done.stdout)
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="minutes in all: make check-long")
+@pytest.mark.long("minutes in all")
 @in_each_language
 def test_a_naive_lock_is_found_by_running_it(picklock, request, tmp_path, name):
     """As short as asking proves that it can be."""

@@ -265,7 +265,7 @@ def module_lock(tmp_path, clock):
     return in_node(tmp_path, clock, name="late.mjs")
 
 
-long = pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one of several clocks of a language: make check-long")
+long = pytest.mark.long("one of several clocks of a language")
 LANGUAGES = [pytest.param(python_lock, "time.monotonic()", id="python"),
              pytest.param(python_lock, "time.perf_counter()", id="python-perf_counter", marks=long),
              *(pytest.param(node_lock, name, id=f"node-{name}", marks=[needs_node, *([long] if at else [])]) for at, name in enumerate(NODE_CLOCKS)),

@@ -196,7 +196,7 @@ def test_the_same_run_has_the_same_history(picklock, tmp_path, worker):
     assert found[0] == found[1]
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="all scenarios with it: make check-long")
+@pytest.mark.long("all scenarios with it")
 def test_redis_py_is_what_it_looks_like(picklock, tmp_path):
     """Debian's Lock is a SET NX PX, released by a script that compares: in every scenario that it can follow, whatever the fault,
     each property has the verdict and the cause that the scheme has, of which picklock has every step."""

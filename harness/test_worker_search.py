@@ -1,7 +1,6 @@
 """Search by running: schedules of unmodified lock programs, in processes that are kept and reset."""
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -50,7 +49,8 @@ def test_a_plain_delete_is_found(picklock, tmp_path, how, runs, seed):
 
 
 @pytest.mark.parametrize("scheme, section, about", [
-    ("fenced", "write", "fence-order"), ("fenced-late-incr", "write", "fence-order"), ("set-nx-px-cad", "counter", "no-lost-update"),
+    ("fenced", "write", "fence-order"), pytest.param("fenced-late-incr", "write", "fence-order", marks=pytest.mark.long("16 s of CPU")),
+    pytest.param("set-nx-px-cad", "counter", "no-lost-update", marks=pytest.mark.long("14 s of CPU")),
 ])
 def test_what_sections_write_is_searched_as_a_schemes(picklock, tmp_path, scheme, section, about):
     """The same property is violated, with the same cause, as in every interleaving of the scheme's own steps; or it is not found."""
@@ -64,7 +64,7 @@ def test_what_sections_write_is_searched_as_a_schemes(picklock, tmp_path, scheme
 
 
 @pytest.mark.parametrize("name, more", [
-    ("extending", {}),
+    pytest.param("extending", {}, marks=pytest.mark.long("10 s of CPU")),
     ("extending-anybodys", {("slow-work", "extend-own"): "foreign-extend", ("slow-work", "truthful"): "untrue-answer"}),
 ])
 def test_a_holder_that_extends_is_searched(picklock, tmp_path, name, more):
@@ -78,7 +78,7 @@ def test_a_holder_that_extends_is_searched(picklock, tmp_path, name, more):
     ("os._exit(3)", {}),
     pytest.param("None", {("slow-work", "mutual-exclusion"): "overrun", ("slow-work", "loss-notice"): "no-notice",
                           ("slow-work", "release-own"): "unlock-bug"},
-                 marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="each finding takes twenty processes")),
+                 marks=pytest.mark.long("each finding takes twenty processes")),
 ])
 def test_who_ends_with_its_lease_never_overruns_it(picklock, tmp_path, rings, wrong):
     """It promises exits_on_loss; its DEL is a plain one. A run behind one in which it ended has a new process; by asking once it is not decided."""
@@ -231,7 +231,6 @@ def test_bounded_is_for_workers(picklock):
 
 # Two threads of it ring while it is stalled, the slower one first. One that is late must be at rest before the next one rings.
 IN_TURN = """
-import os
 import threading
 import picklock_worker
 import redis
@@ -270,6 +269,7 @@ picklock_worker.run(Worker)
 """
 
 
+@pytest.mark.long("27 s of CPU")
 def test_timers_that_are_late_ring_one_after_the_other(picklock, tmp_path):
     path = tmp_path / "in_turn.py"
     path.write_text(IN_TURN)

@@ -1,7 +1,6 @@
 """Lock programs under load: many processes in real time, faults drawn, every command looked at while a server executes it."""
 
 import json
-import os
 import pathlib
 import re
 import resource
@@ -214,7 +213,7 @@ def test_options_that_do_not_go_together(picklock, options, words):
     assert ran.status == 64 and words in ran.err, ran
 
 
-@pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="a minute: make check-long")
+@pytest.mark.long("a minute")
 @pytest.mark.parametrize("name", ["redis_py_lock.py", "naive_lock.py"])
 def test_libraries_under_load(picklock, tmp_path, name):
     ran, found, _ = stress(picklock, tmp_path, example(PYTHON, name), "--clients", 20, "--lease", "1s", "--duration", "20s", *FAULTS)
@@ -225,7 +224,7 @@ def test_libraries_under_load(picklock, tmp_path, name):
 
 @pytest.mark.parametrize("method, faults, words", [
     pytest.param("acquire(self, wait_ms)", [], "2 of 2 workers did not answer any more in the end: c{0}, asked to acquire the lock, had not for",
-                 marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="what is on its way is waited for: make check-long")),
+                 marks=pytest.mark.long("what is on its way is waited for")),
     ("release(self)", ["--no-faults"], "2 of 2 workers did not answer any more in the end: c{0}, asked to release the lock, had not for"),
     (None, ["--no-faults"], None),
 ], ids=["acquire", "release", "answers"])
@@ -286,7 +285,6 @@ def test_behind_all_faults_a_lock_must_be_granted_again(picklock, tmp_path, work
 def test_who_goes_past_its_servers_is_told(picklock, tmp_path):
     """A lock of its own, in a file: no server has seen anything, so nothing that it did under faults of the network is known."""
     (tmp_path / "my_lock.py").write_text(f"""
-import os
 import picklock_worker
 
 class Worker(picklock_worker.Worker):

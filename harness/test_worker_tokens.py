@@ -67,6 +67,7 @@ def test_tokens_that_are_not_ones_own_are_not_decided(text, why, picklock, worke
     assert ("no fault, and 1 more cell: unknown, because it promises" in notes) == (PROMISES in text), notes
 
 
+@pytest.mark.long("10 s of CPU")
 def test_what_is_not_decided_is_run_and_what_is_found_so_counts(picklock, worker):
     ran, rows, notes = explore(picklock, worker(COLLIDES), "slow-work")
     row = rows["slow-work"]

@@ -320,7 +320,8 @@ class Worker(Worker):
 
 
 @needs_redis_py
-@pytest.mark.parametrize("is_hasty, how", [(False, ["--no-cache"]), (True, ["--no-cache"]), (False, ["--search", "random", "--runs", 15])],
+@pytest.mark.parametrize("is_hasty, how", [(False, ["--no-cache"]), (True, ["--no-cache"]),
+                                            pytest.param(False, ["--search", "random", "--runs", 15], marks=pytest.mark.long("20 s of CPU"))],
                          ids=["left", "sent again", "left, by running"])
 def test_a_reply_that_is_lost_within_a_pipeline_loses_what_stands_behind_it(is_hasty, how, picklock, tmp_path):
     """By asking, where what is violated is replayed, and by running, where nothing waits for the rest of that pipeline to be answered."""

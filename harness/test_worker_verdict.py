@@ -114,7 +114,7 @@ def test_the_verdict_says_how_many_scenarios_were_played(picklock, worker, tmp_p
     assert said in page and "no read came to stall after" in page
 
 
-@pytest.mark.parametrize("faults, played", [("none,stall", {"hand-over", "expired", "gap"}),
+@pytest.mark.parametrize("faults, played", [pytest.param("none,stall", {"hand-over", "expired", "gap"}, marks=pytest.mark.long("26 s of CPU")),
                                             ("failover+crash", {"hand-over", "expired", "promoted"})])
 def test_scenarios_strike_by_no_fault_that_is_not_named(picklock, tmp_path, faults, played):
     """A pause counts where time passes meanwhile. A scenario that is named is played, whatever it strikes by."""
@@ -181,6 +181,7 @@ def test_what_asking_does_not_decide_is_run_and_told_apart(picklock, worker, tmp
     assert run_alone in html.unescape((out / "latest" / "index.html").read_text())
 
 
+@pytest.mark.long("9 s of CPU")
 def test_what_is_found_by_running_alone_fails_the_lock(picklock, worker, tmp_path):
     ran = picklock("test", worker(), BLAMELESS, "--fault", "half-open", *SMALL, "--out", tmp_path / "out")
     words = flat(ran.out)

@@ -112,6 +112,7 @@ def test_what_is_published_is_a_message_like_others(picklock, worker, tmp_path):
     assert ran.status == 0 and ran.out.count(": it has the lock") == 1, ran
 
 
+@pytest.mark.long("31 s of CPU")
 def test_a_search_runs_them(picklock, worker):
     """A release that does not look at its token is found, shrunk and replayed, whoever waits how."""
     naive = POPS.replace("if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end", "") + RUN

@@ -1,7 +1,6 @@
 """Workers with a watchdog, a timer that renews the lease: a right one is blamed for nothing but what a pause does to any; wrong ones are found by running."""
 
 import json
-import os
 import shlex
 
 import pytest
@@ -63,7 +62,7 @@ def test_a_right_watchdog_is_blamed_for_what_a_pause_does(written, judged):
 
 @pytest.mark.parametrize("how, fault, more", [
     ("without comparing the token", "stall", ()), pytest.param("whoever has it", "stall", ("--runs", 300, "--seed", 3),
-                                                                 marks=pytest.mark.skipif(not os.environ.get("PICKLOCK_LONG"), reason="one of several: make check-long")),
+                                                                 marks=pytest.mark.long("one of several")),
     ("after the release", "none", ()),
 ])
 def test_who_renews_another_ones_lock_is_found(written, judged, how, fault, more):
