@@ -35,9 +35,9 @@ void replies_note(struct replies *replies, const struct event *event)
 
 bool replies_explain(const struct replies *replies, const struct event *event)
 {
-    bool has_such = false;
     if (event->reply.kind == REPLY_ERROR || event->attempt <= replies->forgotten)
         return true;
+    bool has_such = false;
     for (int i = 0; i < replies->count; i++) { /* mostly it is the newest one */
         const struct replied *replied = noted(replies, i);
         if (is_it(replied, event))
@@ -45,5 +45,5 @@ bool replies_explain(const struct replies *replies, const struct event *event)
         has_such |= is_of(replied, event) && replied->command.verb == event->command.verb &&
                     replied->command.key == event->command.key;
     }
-    return !has_such;
+    return !has_such && event_is_on(event, KEY_LOCK);
 }

@@ -22,7 +22,8 @@ struct replies {
 void replies_note(struct replies *replies, const struct event *event);
 
 /* Can what is heard be so? Not where such a command of that attempt was executed, and never that
- * very one with that reply. An error may have been said by whoever is between. */
+ * very one with that reply; nor where none was, unless it is on the lock key: of these coverage.c
+ * asks whether they were executed at all. An error may have been said by whoever is between. */
 bool replies_explain(const struct replies *replies, const struct event *event);
 
 #endif

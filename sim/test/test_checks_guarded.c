@@ -298,8 +298,10 @@ static void a_section_writes_what_it_heard_plus_one(void **state)
         if (way == HEARD || way == HEARD_STALE || way == HEARD_ERROR || way == HEARD_BEFORE)
             hears(story, B, 0, OP_ACCESS, read,
                   way == HEARD_ERROR ? (struct reply){.kind = REPLY_ERROR} : VALUE(1));
-        if (way == HEARD_OTHER)
+        if (way == HEARD_OTHER) {
+            executes(story, B, OP_ACCESS, list, VALUE(1));
             hears(story, B, 0, OP_ACCESS, list, VALUE(1));
+        }
         returns(story, B, OP_ACCESS, way == HEARD_ERROR ? RESULT_FAILED : RESULT_DONE);
         if (way == HEARD_BEFORE) {
             releases(story, B, 1);

@@ -123,11 +123,52 @@ static void what_a_grant_sent_and_no_server_executed_is_missing(void **state)
     }
 }
 
+/* A's hold is over, and B has written when A does. Each write is told in such a way. */
+static void what_is_heard_was_executed_whatever_its_key_is(void **state)
+{
+    enum way { EXECUTED, UNEXECUTED, UNHEARD, HEARD_ERROR, WAYS };
+    (void)state;
+    for (enum way way = EXECUTED; way < WAYS; way++)
+        for (int of = A; of <= B; of++)
+            for (int is_whole = 0; is_whole < 2; is_whole++) {
+                struct story *story = story_new(&expiring, 1, 300);
+                story->head.has_all_commands = is_whole;
+                (void)story_begin(story, &expiring);
+                acquires(story, A);
+                is_refused(story, B);
+                at(story, 310);
+                acquires(story, B);
+                for (int client = B; client >= A; client--) {
+                    const enum way told = client == of ? way : EXECUTED;
+                    const struct command write = {
+                        .verb = VERB_SET, .key = KEY_RESOURCE, .value = client + 1};
+                    calls(story, client, OP_ACCESS);
+                    sends(story, client, 0, OP_ACCESS, write);
+                    if (told == EXECUTED || told == UNHEARD)
+                        executes(story, client, OP_ACCESS, write, OK);
+                    if (told != UNHEARD)
+                        hears(story, client, 0, OP_ACCESS, write,
+                              told == HEARD_ERROR ? (struct reply){.kind = REPLY_ERROR} : OK);
+                    returns(story, client, OP_ACCESS,
+                            told == EXECUTED || told == UNEXECUTED ? RESULT_DONE : RESULT_FAILED);
+                }
+                ends(story);
+                if (way == UNEXECUTED)
+                    assert_says(&story->findings[PROPERTY_FENCE_ORDER], "a line was changed");
+                assert_verdict(story, PROPERTY_FENCE_ORDER,
+                               way == UNEXECUTED    ? VERDICT_UNKNOWN
+                               : way == HEARD_ERROR ? VERDICT_HOLDS
+                                                    : VERDICT_VIOLATED);
+                story_free(story);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reply_that_was_not_the_servers_is_a_changed_line),
         cmocka_unit_test(what_is_not_kept_contradicts_nothing),
+        cmocka_unit_test(what_is_heard_was_executed_whatever_its_key_is),
         cmocka_unit_test(what_a_grant_sent_and_no_server_executed_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
