@@ -6,6 +6,9 @@
  * meanwhile: it is told in time when it is told as the pause ends. The same goes for the time that
  * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time).
  *
+ * A history that may lack lines may lack a pause, too: there a client must be seen to act when it
+ * ought to know, and so much later, as is forgiven, not to know yet. Until then it is a doubt.
+ *
  * Whose process is to end at a loss knows of it, at the latest, when it says so: as much time later
  * it has ended, or it goes on. Who is granted the lock again goes on, too. */
 #include "checks/property.h"
@@ -20,6 +23,7 @@ struct promised_end {
     int64_t awake_us; /* it could be told something again, after its last pause */
     bool is_to_end;   /* it has said that its lock is lost, and promised to end then: */
     int64_t said_us;
+    int64_t acts_us; /* when it was first seen to act behind its deadline, if it is behind that */
 };
 
 /* One a client. */
@@ -44,6 +48,38 @@ static int64_t due_us(const struct monitor *monitor, int number)
     return (end_us > awake_us ? end_us : awake_us) + forgiven_us(ledger);
 }
 
+/* When it must know, or, if it has said so, have ended. */
+static int64_t deadline_us(const struct monitor *monitor, int number)
+{
+    const struct promised_end *told = &((struct promised_end *)monitor->state)[number];
+    const int64_t from_us = told->said_us > told->awake_us ? told->said_us : told->awake_us;
+    return told->is_to_end ? from_us + forgiven_us(monitor->ledger) : due_us(monitor, number);
+}
+
+static void note_act(struct monitor *monitor, const struct event *event)
+{
+    struct promised_end *told = &((struct promised_end *)monitor->state)[event->client];
+    const bool is_act = event->kind == EVENT_CALL || event->kind == EVENT_SEND ||
+                        event->kind == EVENT_RETURN || event->kind == EVENT_WAKE;
+    const int64_t until_us = deadline_us(monitor, event->client);
+    if (is_act && told->acts_us <= until_us && event->time_us > until_us)
+        told->acts_us = event->time_us;
+}
+
+/* May it have been paused until now, as far as is told? A pause that is missing came before it
+ * acted, and then it had so long since; or behind that, and then it acted when it ought to know. */
+static bool may_sleep(struct monitor *monitor, int number, int64_t time_us)
+{
+    const struct promised_end *told = &((struct promised_end *)monitor->state)[number];
+    if (head_has_all(monitor->ledger->head) ||
+        (told->acts_us > deadline_us(monitor, number) &&
+         time_us > told->acts_us + forgiven_us(monitor->ledger)))
+        return false;
+    monitor->doubt = "A client did not know of its loss in time, and is not seen to have been "
+                     "awake: a pause of its may be missing";
+    return true;
+}
+
 static void goes_on(struct monitor *monitor, int number, int64_t time_us, int64_t index)
 {
     const struct ledger *ledger = monitor->ledger;
@@ -64,9 +100,8 @@ static void look_for_ends(struct monitor *monitor, int64_t time_us, int64_t inde
     const struct ledger *ledger = monitor->ledger;
     const struct promised_end *all = monitor->state;
     for (int i = 0; i < ledger->head->clients; i++) {
-        const struct promised_end *told = &all[i];
-        const int64_t from_us = told->said_us > told->awake_us ? told->said_us : told->awake_us;
-        if (told->is_to_end && time_us > from_us + forgiven_us(ledger))
+        if (all[i].is_to_end && time_us > deadline_us(monitor, i) &&
+            !may_sleep(monitor, i, time_us))
             goes_on(monitor, i, time_us, index);
     }
 }
@@ -102,6 +137,8 @@ static void event(struct monitor *monitor, const struct event *event)
         look_for_ends(monitor, event->time_us, event->index);
     if (event->client >= 0 && is_to_exit)
         follow_end(monitor, event);
+    if (event->client >= 0)
+        note_act(monitor, event);
 }
 
 /* The grant whose end lost the lock; NULL: it is not lost. */
@@ -138,7 +175,7 @@ static void judge(struct monitor *monitor, int number, int64_t told_us, int64_t 
     if (client->is_inferred || told_us <= due_us(monitor, number))
         return;
     const struct grant *lost = find_loss(ledger, number);
-    if (!lost && !has_run_out(ledger, number, told_us))
+    if ((!lost && !has_run_out(ledger, number, told_us)) || may_sleep(monitor, number, told_us))
         return;
     struct finding *finding = &monitor->finding;
     if (!finding_hit(finding, CAUSE_NO_NOTICE, index))

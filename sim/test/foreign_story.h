@@ -17,6 +17,14 @@ static inline struct story *foreign(unsigned promises, int servers)
     return story;
 }
 
+/* The same, and all that its clients sent is told. */
+static inline struct story *foreign_whole(unsigned promises, int servers)
+{
+    struct story *story = foreign(promises, servers);
+    story->head.has_all_commands = true;
+    return story_begin(story, NULL);
+}
+
 #define ALL_PROMISES (PROMISE_EXPIRY | PROMISE_EXTENDS | PROMISE_TOKEN)
 
 static inline int64_t token_of(int client)

@@ -142,7 +142,7 @@ static void after_a_restart_nobody_has_written_yet(void **state)
 
 static struct story *has_three_and_loses(int lost)
 {
-    struct story *story = story_new(&noticing_majority, 3, 300);
+    struct story *story = story_whole(&noticing_majority, 3, 300);
     calls(story, A, OP_ACQUIRE);
     for (int s = 0; s < 3; s++)
         executes_at(story, A, s, OP_ACQUIRE, set(story, A), OK);

@@ -252,7 +252,7 @@ static void a_loser_that_cuts_the_expiry_is_a_foreign_extend(void **state)
 
 static void ones_own_renewal_is_no_foreign_extend(void **state)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     struct command renew;
     (void)state;
     acquires(story, A);
@@ -274,7 +274,7 @@ static void ones_own_renewal_is_no_foreign_extend(void **state)
 
 static void a_renewal_moves_the_own_lease_on(void **state)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     struct command renew;
     (void)state;
     acquires(story, A);
@@ -328,7 +328,7 @@ static void a_grant_with_a_little_lease_left_is_fresh(void **state)
 
 static void a_holder_that_is_not_told_of_its_loss_fires(void **state)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     (void)state;
     acquires(story, A);
     at(story, 320);
@@ -342,7 +342,7 @@ static void a_holder_that_is_not_told_of_its_loss_fires(void **state)
     assert_says(&story->findings[PROPERTY_LOSS_NOTICE], "A believed to hold it until 400.0 ms.");
     story_free(story);
 
-    story = story_new(&noticing, 1, 300); /* nobody looked, and the history ends */
+    story = story_whole(&noticing, 1, 300); /* nobody looked, and the history ends */
     acquires(story, A);
     at(story, 1000);
     ends(story);
@@ -354,7 +354,7 @@ static void a_holder_that_is_not_told_of_its_loss_fires(void **state)
  * ms. */
 static struct story *is_noticed_at(double ms)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     acquires(story, A);
     at(story, ms);
     happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
@@ -382,7 +382,7 @@ static void a_notice_is_in_time_until_a_twentieth_of_the_lease_has_passed(void *
  * earliest. */
 static struct story *is_paused_and_ends_at(int paused, double ms)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     acquires(story, A);
     at(story, 250);
     strikes(story, "pause", paused, -1, 200);
@@ -413,7 +413,7 @@ static void a_paused_client_can_be_told_nothing_until_it_wakes(void **state)
  */
 static struct story *is_woken_late(int client, int64_t due_ms, double told_ms)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     acquires(story, A);
     at(story, 350);
     acquires(story, B);
@@ -451,7 +451,7 @@ static void a_timer_that_the_machine_held_up_is_not_the_schemes_fault(void **sta
 
 static void who_still_has_the_key_has_lost_nothing(void **state)
 {
-    struct story *story = story_new(&noticing, 1, 300);
+    struct story *story = story_whole(&noticing, 1, 300);
     (void)state;
     calls(story, A, OP_ACQUIRE);
     at(story, 200); /* the SET was slow: the key outlives the lease that counts from the call */

@@ -249,7 +249,7 @@ static void a_refused_or_copied_renewal_is_not_a_lost_one(void **state)
     static const char *const faults[] = {"answer-error", "duplicate", "lose-request"};
     (void)state;
     for (int i = 0; i < 3; i++) {
-        struct story *story = story_new(&noticing, 1, 300);
+        struct story *story = story_whole(&noticing, 1, 300);
         struct command renew = command(VERB_COMPARE_EXPIRE, 0, 300);
         acquires(story, A);
         renew.value = token(story, A);

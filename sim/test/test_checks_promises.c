@@ -183,7 +183,8 @@ static void notice_is_judged_where_it_is_promised(void **state)
     (void)state;
     for (int is_promised = 0; is_promised < 2; is_promised++)
         for (int is_told = 0; is_told < 2; is_told++) {
-            struct story *story = foreign(PROMISE_EXPIRY | (is_promised ? PROMISE_NOTICE : 0), 1);
+            struct story *story =
+                foreign_whole(PROMISE_EXPIRY | (is_promised ? PROMISE_NOTICE : 0), 1);
             takes(story, A);
             at(story, 290);
             if (is_told)
@@ -432,8 +433,8 @@ static void who_promised_to_end_at_a_loss_ends(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct story *story =
-            foreign(PROMISE_EXPIRY | PROMISE_NOTICE | (rows[i].is_promised ? PROMISE_EXITS : 0), 1);
+        struct story *story = foreign_whole(
+            PROMISE_EXPIRY | PROMISE_NOTICE | (rows[i].is_promised ? PROMISE_EXITS : 0), 1);
         takes(story, A);
         at(story, LEASE_MS);
         happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
