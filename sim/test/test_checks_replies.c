@@ -126,9 +126,9 @@ static void what_a_grant_sent_and_no_server_executed_is_missing(void **state)
 /* A's hold is over, and B has written when A does. Each write is told in such a way. */
 static void what_is_heard_was_executed_whatever_its_key_is(void **state)
 {
-    enum way { EXECUTED, UNEXECUTED, UNHEARD, HEARD_ERROR, WAYS };
+    enum write_told { EXECUTED, UNEXECUTED, UNHEARD, HEARD_ERROR, WAYS };
     (void)state;
-    for (enum way way = EXECUTED; way < WAYS; way++)
+    for (enum write_told way = EXECUTED; way < WAYS; way++)
         for (int of = A; of <= B; of++)
             for (int is_whole = 0; is_whole < 2; is_whole++) {
                 struct story *story = story_new(&expiring, 1, 300);
@@ -139,7 +139,7 @@ static void what_is_heard_was_executed_whatever_its_key_is(void **state)
                 at(story, 310);
                 acquires(story, B);
                 for (int client = B; client >= A; client--) {
-                    const enum way told = client == of ? way : EXECUTED;
+                    const enum write_told told = client == of ? way : EXECUTED;
                     const struct command write = {
                         .verb = VERB_SET, .key = KEY_RESOURCE, .value = client + 1};
                     calls(story, client, OP_ACCESS);
