@@ -412,8 +412,14 @@ const char *checks_gap(const struct checks *checks)
 
 const char *checks_contradiction(const struct checks *checks)
 {
-    const char *impossible = ledger_impossible(&checks->ledger);
-    return impossible ? impossible : ledger_stranger(&checks->ledger);
+    const char *found = ledger_impossible(&checks->ledger);
+    found = found ? found : ledger_stranger(&checks->ledger);
+    for (int i = 0; i < PROPERTY_COUNT && !found; i++) {
+        const struct monitor *monitor = &checks->monitors[i];
+        if (monitor->finding.count > 0 && monitor->rules->unproved && !excuse_of(monitor))
+            found = monitor->rules->unproved(monitor);
+    }
+    return found;
 }
 
 void checks_free(struct checks *checks)

@@ -116,8 +116,9 @@ void checks_break_off(struct checks *checks, struct finding *findings, struct co
 /* Why what the servers did is not known, so that nothing is concluded from it; NULL: it is. As a
  * sentence without its full stop; borrowed. */
 const char *checks_gap(const struct checks *checks);
-/* What no server to which nobody else writes can have answered: what is nobody's fault is no
- * verdict about the rest then; NULL: nothing. Likewise. */
+/* What no server to which nobody else writes can have answered, or what a property that is violated
+ * could not tell all the same: what is nobody's fault is no verdict about the rest then; NULL:
+ * nothing. Likewise. */
 const char *checks_contradiction(const struct checks *checks);
 void checks_free(struct checks *checks);
 

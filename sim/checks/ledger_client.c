@@ -420,6 +420,7 @@ void ledger_event(struct ledger *ledger, const struct event *event)
     case EVENT_EXECUTE:
         if (event_is_on(event, KEY_LOCK) && event->client >= 0 && event->server >= 0)
             executed(ledger, event);
+        ledger_check_type(ledger, event);
         break;
     case EVENT_HEAR:
         heard(ledger, event);

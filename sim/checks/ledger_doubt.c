@@ -31,6 +31,23 @@ void ledger_print_impossible(char text[STRANGE_BYTES], const struct context *con
                        : "somebody took the key away past this history, or that is not so");
 }
 
+void ledger_check_type(struct ledger *ledger, const struct event *event)
+{
+    const bool is_guarded = event_is_on(event, KEY_COUNTER) || event_is_on(event, KEY_LIST) ||
+                            event_is_on(event, KEY_RESOURCE);
+    if (ledger->impossible[0] || event->opaque || event->op != OP_ACCESS || !is_guarded ||
+        event->client < 0 || event->reply.kind != REPLY_ERROR ||
+        event->reply.error != ERROR_WRONGTYPE)
+        return;
+    (void)snprintf(ledger->impossible, STRANGE_BYTES,
+                   "server %d answered %s's %s, executed at %s, that the %s is of another type: %s",
+                   event->server + 1, client_name(ledger, event->client), event_command_name(event),
+                   MS(event->time_us), key_name(event->command.key),
+                   ledger->is_closed
+                       ? "no server can have answered so to which nobody else writes"
+                       : "somebody whom the history does not know wrote a key, or that is not so");
+}
+
 static void print_strange(char text[STRANGE_BYTES], const struct context *context, const char *but)
 {
     const struct event *event = context->event;

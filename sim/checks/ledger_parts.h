@@ -148,6 +148,8 @@ void ledger_had_again(struct context *context);
 
 /* Of a typed command it proves a stranger, where there can be one. */
 void ledger_note_impossible(const struct context *context, const char *but);
+/* What a section writes is a number, or a list, always: one that is not, somebody else wrote. */
+void ledger_check_type(struct ledger *ledger, const struct event *event);
 /* Whoever looked at the key before and behind a command saw what the history has not: somebody else
  * changed it, or what is told is not so. */
 void ledger_note_strange(const struct context *context, const char *but);

@@ -434,10 +434,11 @@ static void finish(struct monitor *monitor, int64_t end_us)
     const struct no_lost_update *self = monitor->state;
     (void)end_us;
     for (int i = 0; i < monitor->ledger->head->locks && monitor->finding.count > 0; i++)
-        if (self->locks[i].pushes > self->locks[i].counter) {
+        if (self->locks[i].is_known && !self->locks[i].may_be_lost &&
+            self->locks[i].pushes > self->locks[i].counter) {
             finding_say(&monitor->finding,
-                        "At the end the list has %" PRId64 " entries, the counter says %" PRId64
-                        ".",
+                        "%" PRId64 " entries were appended to the list; at the end the counter "
+                        "says %" PRId64 ".",
                         self->locks[i].pushes, self->locks[i].counter);
             return;
         }

@@ -379,9 +379,76 @@ static void who_may_have_released_has_lost_no_update(void **state)
     }
 }
 
+/* A section's own commands find numbers and lists; an error of another kind says nothing, nor does
+ * one where the lock is asked for. */
+static void what_is_of_another_type_somebody_else_wrote(void **state)
+{
+    static const struct {
+        struct command command;
+        enum reply_error error;
+        enum operation op;
+        const char *told;
+    } rows[] = {
+        {{.verb = VERB_RPUSH, .key = KEY_LIST}, ERROR_WRONGTYPE, OP_ACCESS, "the list is of"},
+        {{.verb = VERB_GET, .key = KEY_COUNTER}, ERROR_WRONGTYPE, OP_ACCESS, "the counter is of"},
+        {{.verb = VERB_GET, .key = KEY_RESOURCE}, ERROR_WRONGTYPE, OP_ACCESS, "the resource is of"},
+        {{.verb = VERB_RPUSH, .key = KEY_LIST}, ERROR_LOADING, OP_ACCESS, NULL},
+        {{.verb = VERB_GET, .key = KEY_COUNTER}, ERROR_WRONGTYPE, OP_ACQUIRE, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int is_closed = 0; is_closed < 2; is_closed++) {
+            struct story *story = story_new(&expiring, 1, 300);
+            const struct reply error = {.kind = REPLY_ERROR, .error = rows[i].error};
+            story->head.is_closed = is_closed;
+            (void)story_begin(story, &expiring);
+            acquires(story, A);
+            reads(story, A, 0, whole);
+            writes(story, A, 1, whole);
+            calls(story, A, rows[i].op);
+            sends(story, A, 0, rows[i].op, rows[i].command);
+            executes(story, A, rows[i].op, rows[i].command, error);
+            returns(story, A, rows[i].op, RESULT_FAILED);
+            ends(story);
+            const char *found = checks_contradiction(story->checks);
+            assert_true(!found == !rows[i].told);
+            assert_true(!found || strstr(found, rows[i].told));
+            assert_int_equal(story->findings[PROPERTY_NO_LOST_UPDATE].verdict,
+                             found ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+            story_free(story);
+        }
+}
+
+/* Where an update is lost by an overrun, which is nobody's fault, the list's doubt is told all the
+ * same. */
+static void a_lost_update_hides_no_doubt(void **state)
+{
+    (void)state;
+    for (int entries = 2; entries <= 3; entries++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        reads(story, A, 0, whole);
+        at(story, 310);
+        acquires(story, B);
+        reads(story, B, 0, whole);
+        writes(story, B, 1, whole);
+        appends(story, B, 1, whole);
+        writes(story, A, 1, whole);
+        appends(story, A, entries, whole);
+        ends(story);
+        assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_OVERRUN);
+        const char *found = checks_contradiction(story->checks);
+        assert_true(!found == (entries == 2));
+        assert_true(!found || strstr(found, "appends were seen"));
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_of_another_type_somebody_else_wrote),
+        cmocka_unit_test(a_lost_update_hides_no_doubt),
         cmocka_unit_test(who_may_have_released_has_lost_no_update),
         cmocka_unit_test(what_all_was_seen_of_holds),
         cmocka_unit_test(a_write_that_nobody_executed_proves_nothing),

@@ -261,7 +261,7 @@ static void an_overlap_that_loses_an_update_gives_it_its_cause(void **state)
     assert_violated(story, PROPERTY_NO_LOST_UPDATE, 1, CAUSE_OVERRUN);
     assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "A wrote 1 at");
     assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "(A,B): Overrun.");
-    assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "the list has 2 entries");
+    assert_says(&story->findings[PROPERTY_NO_LOST_UPDATE], "2 entries were appended to the list");
     assert_int_equal(story->counters.lost_updates, 1);
     assert_int_equal(story->counters.sections, 2);
     story_free(story);
