@@ -10,7 +10,7 @@ import time
 
 import picklock
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, run, servers
+from conftest import PATIENCE_S, PICKLOCK, ROOT, ask, run, servers
 
 PROJECT = '''
 import redis
@@ -292,6 +292,21 @@ def test_a_server_dies_with_whoever_asked_for_it():
     while servers() - before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not servers() - before
+
+
+def test_a_server_that_ends_by_itself_ends_picklock_too():
+    """With its standard input open, and nobody who asks for anything."""
+    process = subprocess.Popen([PICKLOCK, "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    port = int(process.stdout.readline().rsplit(":", 1)[1])
+    pid = int(re.search(r"process_id:(\d+)", ask(port, "INFO", "server"))[1])
+    os.kill(pid, signal.SIGKILL)
+    try:
+        assert process.wait(timeout=PATIENCE_S) == 69
+        assert process.stdout.read() == "" and "redis-server" in (said := process.stderr.read()) and "signal 9" in said, said
+    finally:
+        process.kill()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
 
 
 def test_lines_that_are_no_order():

@@ -7,8 +7,10 @@
 #include "live/process.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 const char cmd_server_help[] =
@@ -24,10 +26,11 @@ const char cmd_server_help[] =
     "\n"
     "Each is answered by a line: `ok TIME`, in microseconds since the start, when the server's\n"
     "clock says so, too; else `error` and why. The server ends with standard input, with a\n"
-    "signal, and with this program, whatever ends it.\n";
+    "signal, and with this program, whatever ends it; where it ends by itself, so does this\n"
+    "program, and says so.\n";
 /* clang-format on */
 
-enum { LINE_BYTES = 200 };
+enum { LINE_BYTES = 200, LOOK_MS = 200 };
 
 struct private_server {
     struct folder folder;
@@ -74,12 +77,28 @@ static void answer(const struct private_server *server, enum fail fail,
         printf("ok %" PRId64 "\n", clock_says_us(server->process.clock) - CLOCK_EPOCH_US);
 }
 
+/* Until there is a line, or the end of them, or a signal has come; a server that dies meanwhile is
+ * a failure. */
+static enum fail wait_for_line(struct private_server *server, struct failure *failure)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!cmd_stop && poll(&in, 1, LOOK_MS) <= 0)
+        if (process_check(&server->process, failure))
+            return failure->code;
+    return FAIL_NONE;
+}
+
 /* FAIL_NONE at the end of input, or when a signal has come. */
 static enum fail serve(struct private_server *server, struct failure *failure)
 {
     char line[LINE_BYTES];
+    setvbuf(stdin, NULL, _IONBF, 0); /* what is read ahead nobody waits for */
     printf("redis://127.0.0.1:%d\n", server->process.port);
-    while (fflush(stdout) == 0 && !cmd_stop && fgets(line, sizeof line, stdin)) {
+    while (fflush(stdout) == 0 && !cmd_stop) {
+        if (wait_for_line(server, failure))
+            return failure->code;
+        if (cmd_stop || !fgets(line, sizeof line, stdin))
+            break;
         size_t size = strcspn(line, "\n");
         bool is_whole = line[size] == '\n';
         line[size] = '\0';
