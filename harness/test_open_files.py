@@ -35,6 +35,15 @@ def test_clients_that_cannot_all_be_connected_are_refused(picklock):
     assert ran.status == 69 and "not one fits" in ran.err, ran
 
 
+def test_a_start_that_finds_too_few_leaves_nothing_behind(picklock, tmp_path):
+    """However far it comes; with as many as those it would have begun."""
+    servers = tmp_path / "servers"
+    servers.mkdir()
+    for files in range(6, 20):
+        ran = picklock("run", "expired-lease-double-delete", preexec_fn=limit_files(files, files), env={"TMPDIR": str(servers)})
+        assert ran.status in (0, 69, 127) and not list(servers.iterdir()), (files, ran)
+
+
 @pytest.mark.parametrize("fault", ["--client-kill", "--restart-empty"])
 def test_clients_that_fit_do_so_when_all_connections_end_at_once(picklock, fault):
     """They dial anew as there is room for it. Carriers hold the proxy's ends, but not of what is just dialled."""

@@ -120,7 +120,9 @@ enum fail folder_open(struct folder *folder, struct failure *failure)
                               fail_of_temporary(errno));
         else if (!sweeper_start(&folder->sweeper, sweep, folder->path, failure))
             return FAIL_NONE;
-        remove_all(folder->path);
+        /* No descriptor may be left, and nothing else is there yet. */
+        (void)unlinkat(folder->held, FOLDER_MARK, 0);
+        (void)rmdir(folder->path);
         (void)close(folder->held);
         return failure ? failure->code : FAIL_UNAVAILABLE;
     }
