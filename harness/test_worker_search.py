@@ -231,6 +231,7 @@ def test_bounded_is_for_workers(picklock):
 
 # Two threads of it ring while it is stalled, the slower one first. One that is late must be at rest before the next one rings.
 IN_TURN = """
+import os
 import threading
 import picklock_worker
 import redis

@@ -285,6 +285,7 @@ def test_behind_all_faults_a_lock_must_be_granted_again(picklock, tmp_path, work
 def test_who_goes_past_its_servers_is_told(picklock, tmp_path):
     """A lock of its own, in a file: no server has seen anything, so nothing that it did under faults of the network is known."""
     (tmp_path / "my_lock.py").write_text(f"""
+import os
 import picklock_worker
 
 class Worker(picklock_worker.Worker):
