@@ -106,9 +106,10 @@ class Worker(Worker):
 
 
 def gone(pid, end):
-    while stat_of(pid) is not None and stat_of(pid)[0] != "Z" and time.monotonic() < end:
+    """It may be reaped between two looks."""
+    while (stat := stat_of(pid)) and stat[0] != "Z" and time.monotonic() < end:
         time.sleep(0.01)
-    return stat_of(pid) is None or stat_of(pid)[0] == "Z"
+    return not stat or stat[0] == "Z"
 
 
 def test_what_a_worker_has_started_ends_with_it(picklock, worker, tmp_path):
