@@ -238,7 +238,7 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
 	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
 
-# The random walks are a tenth of what `make test` walks, from another seed, and of the searches every eleventh is made: everything
+# The random walks are a twentieth of what `make test` walks, from another seed, and of the searches every eleventh is made: everything
 # is five times as slow here, and each line is reached by few of them. SANITISED_RUNS=300 SANITISED_SAMPLE=1 (check-long) is all of it.
 SANITISED_RUNS   ?= 8
 SANITISED_SAMPLE ?= 11
@@ -259,10 +259,11 @@ clang: ## everything read by clang: no warning
 
 READ := $(TOGETHER:.o=.read) $(patsubst sim/%.c,$(BUILD)/%.read,$(ALONE:%=sim/%.c) $(wildcard sim/live/*_shim.c sim/worker/shim/*.c sim/test/*.c sim/test/mutants/*.c))
 read: $(READ)
-# Where a group can not be read as one, each of its files is read.
+# Where a group cannot be read as one, each of its files is read.
 $(BUILD)/unity/%.read: $(BUILD)/unity/%.c FORCE
 	$(CC) $(READING) $(AS_ONE) -fsyntax-only $< 2> /dev/null || \
 	    $(CC) $(READING) -fsyntax-only $$(sed 's|.* "\(.*\)"|sim/\1|' $<)
+$(BUILD)/worker/shim/%.read: READING += -DCLOCK_SHIM
 $(BUILD)/%.read: sim/%.c FORCE
 	$(CC) $(READING) -fsyntax-only $<
 READING = $(filter-out -MMD -MP,$(FLAGS))
