@@ -168,6 +168,13 @@ char *memory_text(const char *text)
     return copy;
 }
 
+char *memory_bytes(const char *bytes, size_t length)
+{
+    char *copy = memory_new(length + 1, 1);
+    memcpy(copy, bytes, length);
+    return copy;
+}
+
 char *memory_format(const char *format, ...)
 {
     va_list words;

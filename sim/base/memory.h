@@ -32,6 +32,8 @@ void memory_use_huge_pages(void);
 
 /* A copy of text (borrowed). The caller frees. */
 char *memory_text(const char *text);
+/* The same of so many bytes; behind them is a NUL. */
+char *memory_bytes(const char *bytes, size_t length);
 
 /* A formatted text of any length. The caller frees. */
 char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -395,11 +395,12 @@ bool ledger_came_behind(const struct ledger_client *client, enum operation op, i
  * extend it last? */
 bool ledger_has_extended(const struct ledger *ledger, int client);
 
+/* A reply that no server can have given, or that only somebody unknown explains; NULL: none is seen
+ * to be. */
+const char *ledger_impossible(const struct ledger *ledger);
 /* An effect of an opaque command that nothing in the history explains: before it the key was
  * another one than it had been left, and no time and no fault had made it so. As a sentence without
  * its full stop; NULL: there is none. Borrowed. */
-/* A reply that no server can have given; NULL: none is seen to be. */
-const char *ledger_impossible(const struct ledger *ledger);
 const char *ledger_strange(const struct ledger *ledger);
 /* A refusal, or what an acquire read, that only the key of somebody whom the history does not know
  * explains; NULL: there is none. Known when the history has ended. */

@@ -11,6 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Who wrote what is there, where the history explains it by nobody. */
+static const char *somebody_wrote(const struct ledger *ledger)
+{
+    return ledger->is_closed
+               ? "no server can have answered so to which nobody else writes"
+               : "somebody whom the history does not know wrote a key, or that is not so";
+}
+
 void ledger_print_impossible(char text[STRANGE_BYTES], const struct context *context,
                              const char *but)
 {
@@ -24,10 +32,8 @@ void ledger_print_impossible(char text[STRANGE_BYTES], const struct context *con
                    : effect->before == BEFORE_ABSENT ? "not there"
                                                      : "there",
                    but,
-                   context->ledger->is_closed
-                       ? "no server can have answered so to which nobody else writes"
-                   : effect->before == BEFORE_PRESENT
-                       ? "somebody whom the history does not know wrote a key, or that is not so"
+                   context->ledger->is_closed || effect->before == BEFORE_PRESENT
+                       ? somebody_wrote(context->ledger)
                        : "somebody took the key away past this history, or that is not so");
 }
 
@@ -42,10 +48,7 @@ void ledger_check_type(struct ledger *ledger, const struct event *event)
     (void)snprintf(ledger->impossible, STRANGE_BYTES,
                    "server %d answered %s's %s, executed at %s, that the %s is of another type: %s",
                    event->server + 1, client_name(ledger, event->client), event_command_name(event),
-                   MS(event->time_us), key_name(event->command.key),
-                   ledger->is_closed
-                       ? "no server can have answered so to which nobody else writes"
-                       : "somebody whom the history does not know wrote a key, or that is not so");
+                   MS(event->time_us), key_name(event->command.key), somebody_wrote(ledger));
 }
 
 static void print_strange(char text[STRANGE_BYTES], const struct context *context, const char *but)

@@ -30,7 +30,7 @@ struct property_rules {
      */
     const char *(*excused)(const struct monitor *monitor);
     /* What its verdict rests on and was not seen, so that it does not hold but is unknown; NULL:
-     * nothing. Asked at the end, where nothing is violated. */
+     * nothing. Asked at the end; where it is violated, too, by checks_contradiction(). */
     const char *(*unproved)(const struct monitor *monitor);
     bool is_about_two;    /* needs a grant and a second client to be worth anything */
     bool is_about_grants; /* needs a grant, at a server or told, to be worth anything */

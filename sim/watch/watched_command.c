@@ -73,10 +73,9 @@ enum fail watched_command_start(struct watched_command *command, char *const *wo
     }
     error = command->supervisor < 0 ? errno : 0;
     (void)close(told[1]);
-    told[1] = -1;
     if (!error)
         error = supervisor_await_begin(command->supervisor, told[0], &command->pid);
-    shut(told);
+    (void)close(told[0]);
     if (error) {
         *command = (struct watched_command){0};
         shut(ended);

@@ -95,13 +95,6 @@ const char *session_hear_who(struct session *session, struct wire *wire,
 
 /* --- INFO, once --- */
 
-static char *copy_of(const char *bytes, size_t length)
-{
-    char *copy = memory_new(length + 1, 1);
-    memcpy(copy, bytes, length);
-    return copy;
-}
-
 static struct told_info *told_info_of(struct session *session, int server,
                                       const struct proxy_request *request)
 {
@@ -114,7 +107,7 @@ static struct told_info *told_info_of(struct session *session, int server,
     told = memory_new(1, sizeof *told);
     *told = (struct told_info){.next = session->told_info,
                                .server = server,
-                               .asked = copy_of(request->bytes, request->length),
+                               .asked = memory_bytes(request->bytes, request->length),
                                .asked_length = request->length};
     session->told_info = told;
     return told;
@@ -153,7 +146,7 @@ void session_remember_info(struct wire *wire, const struct proxy_request *reques
     wire->asks = NULL;
     if (told->reply || !is_whole_text(reply, length))
         return;
-    told->reply = copy_of(reply, length);
+    told->reply = memory_bytes(reply, length);
     told->reply_length = length;
 }
 

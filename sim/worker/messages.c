@@ -9,13 +9,6 @@
 
 /* --- the list --- */
 
-static char *copy_of(const char *bytes, size_t length)
-{
-    char *copy = memory_new(length + 1, 1);
-    memcpy(copy, bytes, length);
-    return copy;
-}
-
 static void append(struct session *session, struct wire_message *message)
 {
     if (session->last)
@@ -61,7 +54,7 @@ static struct wire_message *message_new(const struct listener *listener, struct 
     message->ordinal =
         session_next_ordinal(session, listener->client, listener->server, message->name);
     message->length = request->length;
-    message->bytes = copy_of(request->bytes, request->length);
+    message->bytes = memory_bytes(request->bytes, request->length);
     message->attempt = slot->attempt;
     message->op = slot->op;
     message->held = request;
@@ -106,8 +99,8 @@ void session_add_published(struct wire *wire, struct session *session, const cha
                                      .transit = TRANSIT_REPLY,
                                      .is_published = true,
                                      .wire = wire,
-                                     .bytes = copy_of("", 0),
-                                     .reply = copy_of(bytes, length),
+                                     .bytes = memory_bytes("", 0),
+                                     .reply = memory_bytes(bytes, length),
                                      .reply_length = length};
     message->ordinal = session_next_ordinal(session, wire->client, wire->server, message->name);
     append(session, message);
@@ -211,7 +204,7 @@ static enum proxy_decision hook_reply(void *context, void *link_owner,
         return PROXY_PASS;
     }
     message->transit = TRANSIT_REPLY;
-    message->reply = copy_of(bytes, length);
+    message->reply = memory_bytes(bytes, length);
     message->reply_length = length;
     return PROXY_HOLD;
 }
@@ -315,7 +308,7 @@ void session_refuse(struct wire_message *message, const char *bytes, size_t leng
     if (message->requests > 1)
         wire_twin_end_watch(message->twin);
     message->transit = TRANSIT_REPLY;
-    message->reply = copy_of(bytes, length);
+    message->reply = memory_bytes(bytes, length);
     message->reply_length = length;
 }
 
@@ -324,7 +317,7 @@ struct wire_message *session_copy(struct session *session, const struct wire_mes
     struct wire_message *copy = memory_new(1, sizeof *copy);
     *copy = *message;
     copy->next = NULL;
-    copy->bytes = copy_of(message->bytes, message->length);
+    copy->bytes = memory_bytes(message->bytes, message->length);
     copy->reply = NULL;
     copy->transit = TRANSIT_REQUEST;
     copy->twin = NULL;
@@ -381,7 +374,7 @@ enum fail session_deliver(struct session *session, struct wire_message *message,
     const bool is_published = message->is_published;
     /* What was not said on its connection the proxy has not seen. */
     const bool is_from_proxy = !message->twin && !message->is_beside && !is_published;
-    char *answer = is_from_proxy || refusal ? NULL : copy_of(message->reply, length);
+    char *answer = is_from_proxy || refusal ? NULL : memory_bytes(message->reply, length);
     if (session->events.delivered)
         session->events.delivered(session->events.context, message);
     session_forget(session, message);
