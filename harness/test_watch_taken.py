@@ -171,6 +171,51 @@ assert not other.set("lock:1", B, nx=True, px=20000) and one.eval(CAD, 1, "lock:
     assert result.status == 1 if is_late else is_clean(result, results) and verdicts(results)["always-expires"] == "holds", result.out + result.err
 
 
+BETWEEN = "whose lock a command without a token had deleted: whether A had released it so, or another one had deleted it"
+SECOND = "one, other = client(), client()\nassert one.setnx('lock:1', A) and other.delete('lock:1')\n"
+
+
+@pytest.mark.parametrize(("program", "words"), [
+    (SECOND + "assert not one.pexpire('lock:1', 20000)", BETWEEN),
+    (SECOND + "one.eval(CAD.replace(\"'del', KEYS[1]\", \"'pexpire', KEYS[1], 20000\"), 1, 'lock:1', A)", BETWEEN),
+    (SECOND + "assert not one.set('lock:1', A, xx=True, px=20000)", BETWEEN),
+    (SECOND + "p = one.pipeline(); p.expire('lock:1', 20); assert p.execute() == [False]", BETWEEN),
+    (SECOND + "assert other.set('lock:1', B, nx=True, px=20000) and one.pexpire('lock:1', 9000) and other.eval(CAD, 1, 'lock:1', B)", BETWEEN),
+    (PROCESSES + """one.does(f"own.setnx('lock:1', '{A}')"); other.does("own.delete('lock:1')")
+assert one.does("own.pexpire('lock:1', 20000)") == "False" and takes(other, B)""", "whether A released its own lock by it, or another one"),
+], ids=["the next command", "a script", "SET XX", "a transaction", "of another's lock", "another process"])
+def test_who_deleted_a_lock_before_its_expiry_came_is_not_known(tmp_path, program, words):
+    """It is given in a second command: who goes on to send it is not shown to have released the lock without one."""
+    result, results = json_of(tmp_path, program)
+    assert result.status == 2 and not violated(results), result.out + result.err
+    row, = results["results"]
+    assert words in row["trouble"], row["trouble"]
+
+
+@pytest.mark.parametrize("program", [
+    "assert one.setnx('lock:1', A) and one.delete('lock:1')",
+    SECOND,
+    SECOND + "assert not one.eval(CAD, 1, 'lock:1', A)",
+    "assert one.setnx('lock:1', A) and one.delete('lock:1') and one.setnx('lock:1', B) and one.pexpire('lock:1', 20000) and one.delete('lock:1')",
+    SECOND + "assert other.set('lock:1', B, nx=True, px=20000) and other.pexpire('lock:1', 9000) and other.eval(CAD, 1, 'lock:1', B)",
+], ids=["itself", "another one", "it looks once more", "an expiry for the next lock", "an expiry from another one"])
+def test_a_lock_that_was_deleted_and_never_given_an_expiry_had_none(tmp_path, program):
+    result, results = json_of(tmp_path, "one = client()\n" + program)
+    assert result.status == 1 and list(violated(results)) == ["always-expires"], result.out + result.err
+    assert "before the key had a time to live" in "\n".join(violated(results)["always-expires"]["witness"]), result.out
+
+
+def test_whoever_took_a_lock_before_its_expiry_came_is_found_out_all_the_same(tmp_path):
+    """The owner sends that, and then releases its lock by its token: the DEL was another one's, over a connection that was refused."""
+    result, results = json_of(tmp_path, """
+one, other = client(), client()
+assert one.setnx("lock:1", A) and not other.set("lock:1", B, nx=True, px=20000) and other.delete("lock:1")
+assert not one.pexpire("lock:1", 20000) and not one.eval(CAD, 1, "lock:1", A)
+""")
+    assert result.status == 1 and list(violated(results)) == ["release-own"], result.out + result.err
+    assert "unknown who sent DEL" in "\n".join(violated(results)["release-own"]["witness"]), result.out
+
+
 BOTH, NOT_BOTH = "two hold at once, both within their leases", "two hold at once, not both within their leases"
 STOLEN = "assert not other.set('lock:1', B, nx=True, px=20000); other.delete('lock:1')\n"
 OVER = "while one.exists('lock:1'): pass\n"

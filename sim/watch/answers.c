@@ -239,6 +239,12 @@ static bool transaction_has(const struct telling *it, const char *const *names)
     return false;
 }
 
+static bool has_time(const struct request_words *words)
+{
+    return words_have(words, "PX") || words_have(words, "EX") || words_have(words, "PXAT") ||
+           words_have(words, "EXAT");
+}
+
 /* Does the key end as a command says that sets it, or sets when it ends? */
 static bool ends_as_said(const struct telling *it)
 {
@@ -251,10 +257,7 @@ static bool ends_as_said(const struct telling *it)
             return is_endless;
     if (strcmp(name, "GETEX") == 0 && words_have(words, "PERSIST"))
         return is_endless;
-    const bool has_time = words_have(words, "PX") || words_have(words, "EX") ||
-                          words_have(words, "PXAT") || words_have(words, "EXAT") ||
-                          words_have(words, "KEEPTTL");
-    if (strcmp(name, "SET") == 0 && !has_time)
+    if (strcmp(name, "SET") == 0 && !has_time(words) && !words_have(words, "KEEPTTL"))
         return is_endless;
     return says_time(it);
 }
@@ -267,16 +270,32 @@ static bool is_its_value(const struct telling *it)
     return false;
 }
 
+static const char *const expiring[] = {"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", NULL};
+
 /* Does it set when the key ends, whatever stands there, and is that how it ends? */
 static bool sets_end(const struct telling *it)
 {
-    static const char *const setting[] = {"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", NULL};
     static const char *const taking[] = {"PERSIST", NULL};
     if (strcmp(it->seen->name, "EXEC") == 0)
         return it->seen->behind->left_us == INT64_MAX
                    ? transaction_has(it, taking)
-                   : transaction_has(it, setting) && says_time(it);
+                   : transaction_has(it, expiring) && says_time(it);
     return !(kind_is_script(it->seen->name) && tell_is_refusal(it)) && ends_as_said(it);
+}
+
+bool tell_may_expire(const struct telling *it)
+{
+    const struct request_words *words = it->seen->words;
+    const char *name = it->seen->name;
+    if (strcmp(name, "EXEC") == 0)
+        return transaction_has(it, expiring);
+    if (kind_is_script(name))
+        return can_with(it, NULL) & CAN_EXPIRE;
+    for (int i = 0; expiring[i]; i++)
+        if (strcmp(name, expiring[i]) == 0)
+            return true;
+    return (strcmp(name, "SET") == 0 || strcmp(name, "GETEX") == 0) && has_time(words) &&
+           !words_have(words, "NX");
 }
 
 /* Does the answer say that it took the key away? */

@@ -148,6 +148,16 @@ static bool is_in_doubt(const struct telling *it, const struct author *author)
     return !it->seen->is_guarded && (author->others != NO_OTHER || author->suspect != NOBODY_KNOWN);
 }
 
+/* A DEL that is not the owner's, or not for all that is known: then its lock is gone by it, and
+ * that is no next command of the owner's. */
+static void tell_deleted(struct telling *it, int owner, struct question *question)
+{
+    const struct condition doubted = {question, WHEN_DOUBTED};
+    tell_unknown(it, OP_RELEASE, (struct condition){question, WHEN_YES});
+    tell_event(it, owner, EVENT_NOTICE, OP_ACQUIRE, RESULT_NONE, doubted);
+    tell_event(it, owner, EVENT_EXECUTE, OP_RELEASE, RESULT_NONE, doubted);
+}
+
 static void released_by_owner(struct telling *it, int owner, bool is_named)
 {
     struct watched_run *watching = it->watching;
@@ -159,12 +169,13 @@ static void released_by_owner(struct telling *it, int owner, bool is_named)
         watching->holders[owner].is_deleted = true;
         watching->holders[owner].is_anothers_link =
             holder_is_anothers_link(watching, it->seen->link, it->seen->key);
+        watching->holders[owner].was_endless = left_us == INT64_MAX;
     } else {
         comes_back(it, owner);
     }
     tell_operation(it, owner, OP_RELEASE, RESULT_RELEASED, on);
     if (!is_named)
-        tell_unknown(it, OP_RELEASE, (struct condition){on.question, WHEN_YES});
+        tell_deleted(it, owner, on.question);
     watching->holders[owner].is_open = false;
     watching->outcome->releases++;
     watching->outcome->plain_deletes += words_delete(it->seen->words) && !it->seen->is_guarded;
@@ -455,6 +466,7 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
     if (tell_is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
                         opaque_words(&it.opaque));
+    doubt_late_expiry(&it, did);
     tell(&it, did, is_contradicted);
     it.key->is_lock &= stays || !is_changed_behind;
     story_flush(watching->story, seen->done_us);

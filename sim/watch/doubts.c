@@ -60,16 +60,53 @@ void doubt_twofold(struct telling *it, int holder, enum twofold what)
                       own->peer.label));
 }
 
-void doubt_delete(struct telling *it, struct holder *holder)
+/* Whose lock a DEL without a token took away may be told by what it does now, and is not. */
+static void doubt_deleted(struct telling *it, struct holder *holder, const char *does,
+                          const char *looks)
 {
     if (holder->doubt)
         return;
     it->watching->outcome->doubtful_releases++;
     holder->doubt = memory_format(
-        "%s at %.1f ms names the token of %s, whose lock a command without a token had deleted: "
-        "whether %s had released it so, and looks once more, or another one had deleted it, nobody "
-        "can tell",
-        opaque_words(&it->opaque), (double)it->seen->done_us / 1000, holder->name, holder->name);
+        "%s at %.1f ms %s %s, whose lock a command without a token had deleted: whether %s had "
+        "released it so%s, or another one had deleted it, nobody can tell",
+        opaque_words(&it->opaque), (double)it->seen->done_us / 1000, does, holder->name,
+        holder->name, looks);
+}
+
+void doubt_delete(struct telling *it, struct holder *holder)
+{
+    doubt_deleted(it, holder, "names the token of", ", and looks once more");
+}
+
+/* Does it come from that holder, for all that is known, and not from who has the lock now? */
+static bool may_come_from(const struct telling *it, int number)
+{
+    const struct watched_run *watching = it->watching;
+    const struct holder *holder = &watching->holders[number];
+    const int named = holder_named(watching, it->seen->words, it->seen->key);
+    const uint64_t link = it->seen->link->number;
+    const int pid = watched_link_peer(it->seen->link)->pid;
+    if (named != NOBODY_KNOWN)
+        return named == number;
+    if (it->key->is_lock && !watching->has_pool && watching->holders[it->key->owner].link == link)
+        return false;
+    return holder->link == link || (pid && holder->peer.pid == pid);
+}
+
+void doubt_late_expiry(struct telling *it, enum did did)
+{
+    struct watched_run *watching = it->watching;
+    if (!tell_may_expire(it) || (did == DID_CREATED && tell_is_grant_like(it)))
+        return;
+    for (int h = 0; h < watching->holders_count; h++) {
+        struct holder *holder = &watching->holders[h];
+        if (holder->key == it->seen->key && question_is_open(holder->goes_on) &&
+            holder->is_deleted && holder->was_endless && may_come_from(it, h)) {
+            question_doubt(holder->goes_on);
+            doubt_deleted(it, holder, "may give a time to live to the lock of", "");
+        }
+    }
 }
 
 void doubt_rewrite(struct telling *it)

@@ -48,6 +48,7 @@ struct holder {
     struct question *goes_on; /* does it act as a holder after what befell its key? */
     bool is_deleted;          /* and that was a DEL that names no token ... */
     bool is_anothers_link; /* ... over a connection that is another one's, for all that is seen */
+    bool was_endless;      /* ... of a lock without a time to live */
     char *doubt; /* what nobody can tell unless that is answered with yes; NULL: nothing */
     int64_t used;
 };

@@ -12,7 +12,8 @@ enum { WAITING_MAX = 100000 };
 struct question {
     enum { OPEN, YES, NO } answer;
     int64_t deadline_us;
-    int holders; /* who asked, and the events that hang on it */
+    bool is_doubted; /* no is not proved by silence */
+    int holders;     /* who asked, and the events that hang on it */
 };
 
 struct waiting_event {
@@ -56,6 +57,11 @@ void question_answer(struct question *question, bool is_yes)
         question->answer = is_yes ? YES : NO;
 }
 
+void question_doubt(struct question *question)
+{
+    question->is_doubted = true;
+}
+
 void story_drop(struct question *question)
 {
     if (question && --question->holders == 0)
@@ -85,11 +91,18 @@ void story_put(struct watched_story *story, const struct event *event, struct qu
     story->waiting++;
 }
 
+/* Is it answered so that what is told in that case is told? */
+static bool has_answer(const struct question *question, enum when when)
+{
+    if (question->answer == YES)
+        return when == WHEN_YES;
+    return when == (question->is_doubted ? WHEN_DOUBTED : WHEN_NO);
+}
+
 static void write_first(struct watched_story *story)
 {
     struct waiting_event *entry = story->first;
-    const bool is_told =
-        !entry->question || (entry->question->answer == YES) == (entry->when == WHEN_YES);
+    const bool is_told = !entry->question || has_answer(entry->question, entry->when);
     story->first = entry->next;
     if (!story->first)
         story->last = NULL;

@@ -13,7 +13,7 @@ struct watched_story;
 /* An open question; NULL stands for none. */
 struct question;
 
-enum when { ALWAYS, WHEN_YES, WHEN_NO };
+enum when { ALWAYS, WHEN_YES, WHEN_NO, WHEN_DOUBTED };
 
 /* Events go to writer (borrowed). */
 struct watched_story *story_new(struct history_writer *writer);
@@ -27,6 +27,8 @@ struct question *story_ask(struct watched_story *story, int64_t deadline_us);
 bool question_is_open(const struct question *question);
 /* The first answer counts. */
 void question_answer(struct question *question, bool is_yes);
+/* Unless it is answered with yes, nobody can tell: instead of no it is "doubted". */
+void question_doubt(struct question *question);
 void story_drop(struct question *question); /* takes; NULL is fine */
 
 /* Copies event, but for its index; question (may be NULL) as it is answered decides whether it is

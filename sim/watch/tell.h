@@ -62,6 +62,8 @@ bool tell_ends_as_said(const struct telling *it);
 bool tell_is_proved(const struct telling *it, enum did did);
 /* A script of which all calls that change anything delete, and which says yes. */
 bool tell_only_deletes(const struct telling *it);
+/* Can it give a key that is there a time to live, whatever it was answered? */
+bool tell_may_expire(const struct telling *it);
 /* A script that can delete the key, and not lengthen its lease: no renewal. */
 bool tell_is_release(const struct telling *it);
 /* Is SET NX, SETNX or a script that is known answered otherwise than the key shows, or than it ever
@@ -103,6 +105,9 @@ void doubt_twofold(struct telling *it, int holder, enum twofold what);
 /* The holder goes on behind a DEL of its lock that named no token, and is answered as if that had
  * been its own: so does a watchdog that looks once more, and who releases twice. */
 void doubt_delete(struct telling *it, struct holder *holder);
+/* Who sets key and expiry in two commands sends the second one, and a DEL without a token came
+ * between: that it was its own, of a lock without expiry, is not proved. */
+void doubt_late_expiry(struct telling *it, enum did did);
 /* Somebody uses the value that a lock had before it was given another one: perhaps that was not its
  * owner's doing. */
 void doubt_rewrite(struct telling *it);
