@@ -226,9 +226,10 @@ def test_stress_steers_its_own_servers(picklock, tmp_path):
         assert ran.status == 69 and "its clock cannot be steered" in ran.err and "--real-time" in ran.err, ran
 
 
-def test_a_clock_of_another_speed_on_somebody_elses_server(picklock, tmp_path):
+@pytest.mark.parametrize("words", [LATE, STRESS])
+def test_a_clock_of_another_speed_on_somebody_elses_server(picklock, tmp_path, words):
     with clock(tmp_path, 0.5) as page, server(program=at_speed(tmp_path, page)) as port:
-        ran = picklock(*LATE, "--redis", f"redis://127.0.0.1:{port}")
+        ran = picklock(*words, "--redis", f"redis://127.0.0.1:{port}")
         assert ran.status == 2 and "the server's clock ran at 0." in ran.out and "of ours" in ran.out, ran
 
 

@@ -78,7 +78,7 @@ enum fail servers_check(struct servers *servers, struct failure *failure)
 void servers_bury(struct servers *servers)
 {
     struct failure how;
-    for (int i = 0; i < servers->count; i++) {
+    for (int i = 0; i < servers->count && !servers->is_foreign; i++) {
         struct server *server = &servers->rows[i];
         server->is_dead |= process_check(&server->process, &how) != FAIL_NONE;
         if (server->replica.pid && process_check(&server->replica, &how))
