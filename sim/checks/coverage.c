@@ -201,12 +201,13 @@ static void granted(struct coverage *coverage, const struct event *event)
 }
 
 /* What it asked was lost, or comes later, by a fault, and it has not waited for that. A scheme of
- * ours waits. */
-static bool may_have_guessed(const struct coverage *coverage, int client)
+ * ours waits; what is inferred is so from an answer. */
+static bool may_have_guessed(const struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
     return coverage->has_heard && ledger->head->has_all_commands && !ledger->scheme &&
-           (ledger->is_struck || coverage->clients[client].is_befallen);
+           !event->is_inferred &&
+           (ledger->is_struck || coverage->clients[event->client].is_befallen);
 }
 
 static void returned(struct coverage *coverage, const struct event *event)
@@ -217,20 +218,22 @@ static void returned(struct coverage *coverage, const struct event *event)
     bool has_made = false, has_taken = false;
     for (int i = 0; i < ledger->head->servers; i++) {
         asked += seen[i].is_asked || (seen[i].has_refused && event->result == RESULT_FAILED);
-        known += seen[i].executed || seen[i].is_lost || event->time_us < seen[i].stands_until_us;
+        known +=
+            seen[i].executed ||
+            (!event->is_inferred && (seen[i].is_lost || event->time_us < seen[i].stands_until_us));
         has_made |= seen[i].has_made;
         has_taken |= seen[i].has_taken;
     }
     bool is_granted = event->result == RESULT_GRANTED;
     coverage->is_granted |= is_granted;
-    const bool is_scheme_granted =
-        is_granted && ledger->scheme; /* ours asks for what it is granted */
+    /* Ours asks for what it is granted, and without an answer no grant is inferred. */
+    const bool has_been_asked = is_granted && (ledger->scheme || event->is_inferred);
     if (asked == 0 && (failed_unasked(ledger, event) ||
-                       (!is_scheme_granted && is_known_unasked(coverage, event->client))))
+                       (!has_been_asked && is_known_unasked(coverage, event->client))))
         return;
     if (asked == 0)
         (is_granted ? miss : note_unasked)(coverage, event, "nobody saw what it asked a server");
-    else if (is_granted && known == 0 && !may_have_guessed(coverage, event->client))
+    else if (is_granted && known == 0 && !may_have_guessed(coverage, event))
         note_guess(coverage, event, "nobody saw what the servers did");
     else if (is_granted && has_taken && !has_made)
         miss(coverage, event,

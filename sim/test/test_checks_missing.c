@@ -182,6 +182,40 @@ static void a_grant_that_no_server_executed_is_missing_a_part(void **state)
     }
 }
 
+/* Who is told may have guessed, and asked nobody: what is inferred was answered. */
+static void an_inferred_grant_that_no_server_executed_is_missing_a_part(void **state)
+{
+    enum { UNASKED, STRUCK, STANDS_STILL, NOT_WAITED_FOR, WAYS };
+    (void)state;
+    for (int way = UNASKED; way < WAYS; way++)
+        for (int is_inferred = 0; is_inferred < 2; is_inferred++) {
+            struct story *story = foreign_whole(ALL_PROMISES, 1);
+            takes(story, A);
+            calls(story, B, OP_ACQUIRE);
+            runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+            hears_script(story, B, OP_ACQUIRE, INTEGER(1));
+            returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+            gives_back(story, A, deleted(A), RESULT_RELEASED);
+            tells(story, is_inferred,
+                  (struct told_part){EVENT_CALL, A, 2, OP_ACQUIRE, RESULT_NONE});
+            if (way != UNASKED)
+                sends_script(story, A, OP_ACQUIRE);
+            if (way == STRUCK)
+                strikes(story, "silent-server", -1, 0, 1);
+            else if (way == STANDS_STILL)
+                strikes(story, "delay", A, 0, LEASE_MS);
+            else if (way == NOT_WAITED_FOR)
+                strikes(story, "give-up", A, 0, 0);
+            tells(story, is_inferred,
+                  (struct told_part){EVENT_RETURN, A, 2, OP_ACQUIRE, RESULT_GRANTED});
+            ends(story);
+            assert_true(is_inferred == !!checks_gap(story->checks));
+            assert_verdict(story, PROPERTY_TRUTHFUL,
+                           is_inferred ? VERDICT_UNKNOWN : VERDICT_VIOLATED);
+            story_free(story);
+        }
+}
+
 /* A is told "released", and its key stays, since nobody saw a server do that. Not so where an
  * error, or a fault, says why, and where it is done later; nor where all is told that was sent, and
  * it sent nothing, or a server was struck. */
@@ -433,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_return_without_a_call_is_missing_a_part),
         cmocka_unit_test(a_reply_to_what_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_grant_that_no_server_executed_is_missing_a_part),
+        cmocka_unit_test(an_inferred_grant_that_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_release_that_no_server_executed_is_missing_a_part),
         cmocka_unit_test(a_release_is_called_and_returns_in_one_attempt),
         cmocka_unit_test(what_is_inferred_may_be_answered_behind_the_next_call),
