@@ -3,9 +3,9 @@
  * A section reads the counter and writes it back plus one. A write that is not "what was there,
  * plus one" has lost an update. A write that a library sent twice is one write. When the server
  * that keeps the counter forgets its keys, what the counter says is known again when somebody has
- * read or written it; and when a section reads what nobody has written, and writes that plus one,
- * the server has forgotten them unseen, or somebody unknown has written. Where neither can be, in a
- * closed history, a line is missing or was changed: nobody is blamed. Nor is anybody for such a
+ * read or written it; and when a section reads less than was written, and writes that plus one, the
+ * server has forgotten them unseen, or somebody unknown has written. Where it reads more, and in a
+ * closed history, a line may be missing or was changed: nobody is blamed. Nor is anybody for such a
  * read that no write follows, the last one of a run among them: then it is unknown.
  *
  * What the list's entries do not fit (entries.h), and an access that was told "done" and that no
@@ -267,7 +267,8 @@ static void lost(struct monitor *monitor, const struct event *event, const struc
         note_open(monitor, overlap, lock, writer);
         return;
     }
-    if (odd && ledger->is_closed && !lock->may_be_lost) {
+    /* No server that forgets makes it more: a section that is missing may have. */
+    if (odd && (ledger->is_closed || odd->value > lock->counter) && !lock->may_be_lost) {
         remain_odd(self, event->client, odd);
         return;
     }
@@ -341,6 +342,7 @@ static void counted(struct monitor *monitor, const struct event *event)
     if (lock->is_known && writer.value != lock->counter + 1)
         lost(monitor, event, lock, &writer);
     says(lock, writer.value, event->time_us);
+    lock->is_known = !access_is_unlike(&self->accesses[writer.client], writer.attempt);
     lock->last = writer;
 }
 
