@@ -148,8 +148,8 @@ enum fail servers_compare_clocks(struct servers *servers, int count, int64_t err
 /* FAIL_NONE while all of them live; else FAIL_UNAVAILABLE: which one ended, and how. */
 enum fail servers_check(struct servers *servers, struct failure *failure);
 
-/* Those of ours that have ended are no reason not to go on: the next run has others in their places.
- */
+/* Those of ours that have ended are no reason not to go on: the next run has others in their
+ * places. */
 void servers_bury(struct servers *servers);
 
 /* --- faults; the caller breaks the clients' connections ---
