@@ -1,7 +1,8 @@
 """Is a worker's time ours? Whichever clock it reads; where it is not, there is no verdict."""
 
 import pytest
-from workers import once, plain_worker
+from conftest import verdicts
+from workers import once, plain_worker, scenario, verdict_of
 
 worker = pytest.fixture(plain_worker)
 
@@ -44,16 +45,54 @@ class Worker(Worker):
     assert ran.status == 0, ran
 
 
-def test_a_worker_that_spins_on_the_clock(picklock, worker):
-    """It comes to where it wants to be, without a wait."""
-    ran = once(picklock, worker("""
+# Grants are answered half a lease after their end, by its own clock alone.
+SPINS = """
 class Worker(Worker):
-    def release(self):
-        end = time.monotonic() + 0.2
-        while time.monotonic() < end:
+    def acquire(self, wait_ms):
+        granted = super().acquire(wait_ms)
+        end = {clock}() + 1.5 * self.settings.ttl_ms / 1000
+        while {clock}() < end:
             pass
+        return granted
+"""
+
+
+@pytest.mark.parametrize("clock", ["time.monotonic", "time.time"])
+@pytest.mark.parametrize("more", [
+    ("test", "--once"),
+    ("test",),
+    ("run", scenario("late-grant"), "--worker"),
+    ("explore", "--clients", "2", "--rounds", "1", "--fault", "none", "--worker"),
+], ids=["once", "test", "run", "explore"])
+def test_time_that_a_worker_spins_away_gives_no_verdict(picklock, worker, more, clock):
+    """It passes for nobody else: the lease would not be over when the grant is answered."""
+    ran = picklock(*more, worker(SPINS.format(clock=clock)))
+    assert ran.status == 2 and "spins on its clock" in " ".join((ran.out + ran.err).split()), ran
+
+
+def test_a_clock_that_is_read_often_is_no_spinning(picklock, worker, tmp_path):
+    """Nor is a wait for a microsecond, which a read comes to in the end."""
+    plain, _ = verdict_of(picklock, tmp_path, worker(), scenario("late-grant"))
+    often = worker("""
+class Worker(Worker):
+    def look(self):
+        for _ in range(100):
+            end = time.monotonic_ns() + 1000
+        if self.settings.name == "A":
+            while time.monotonic_ns() < end:
+                pass
+
+    def acquire(self, wait_ms):
+        self.look()
+        return super().acquire(wait_ms)
+
+    def release(self):
+        self.look()
         return super().release()
-"""))
+""")
+    row, _ = verdict_of(picklock, tmp_path, often, scenario("late-grant"))
+    assert row["trouble"] is None and verdicts(row) == verdicts(plain), row
+    ran = once(picklock, often)
     assert ran.status == 0 and "A  answers ok: true" in ran.out, ran
 
 

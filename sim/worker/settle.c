@@ -19,6 +19,7 @@ enum {
     ANSWER_MS = 3000,  /* a server answers at once */
     STACK_MS = 500,    /* a program that prints its stack has done so */
     LIBRARY_MS = 1000, /* a program has loaded its libraries by then */
+    CREPT_US = 1000,   /* servers count whole milliseconds: less than that no verdict minds */
 };
 
 static int64_t real_ms(void)
@@ -162,15 +163,23 @@ static enum fail check_connections(struct session *session, struct failure *fail
 static enum fail check_clocks(struct session *session, struct failure *failure)
 {
     for (int i = 0; i < session->options.clients; i++) {
-        struct worker *worker = session->clients[i].worker;
-        if (!worker)
+        const struct worker_slot *slot = &session->clients[i];
+        if (!slot->worker)
             continue;
-        const struct time_page *page = worker_time(worker)->page;
+        const struct timekeeper *timekeeper = worker_time(slot->worker);
+        const struct time_page *page = timekeeper->page;
         if (atomic_load(&page->counts.unsteered))
             return failure_set(failure, FAIL_UNKNOWN,
                                "worker %s goes by %s, a clock that is not steered: let it read the "
                                "monotonic clock, or the wall clock, and sleep or poll instead",
                                session->options.names[i], page->unsteered);
+        /* While it begins time does not matter, and a large program reads a clock often to load. */
+        if (slot->attempt && timekeeper_crept_us(timekeeper) > CREPT_US)
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "worker %s spins on its clock: it reads it again and again without "
+                               "a wait, and meanwhile no time passes for the servers and the "
+                               "others: let it sleep or poll instead",
+                               session->options.names[i]);
     }
     return FAIL_NONE;
 }
@@ -331,6 +340,8 @@ static enum fail look_after(struct session *session, int64_t began_ms, struct fa
     for (int i = 0; i < session->options.clients; i++)
         if (session->clients[i].worker)
             worker_read(session->clients[i].worker);
+    if (check_clocks(session, failure))
+        return FAIL_UNKNOWN;
     if (servers_check(&session->servers, failure) ||
         (real_ms() - began_ms > LIBRARY_MS && check_libraries(session, failure)))
         return FAIL_UNAVAILABLE;

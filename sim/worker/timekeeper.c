@@ -152,7 +152,15 @@ static bool wake_next(struct timekeeper *timekeeper)
 
 void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us)
 {
-    atomic_store(&timekeeper->page->now_us, now_us);
+    struct time_page *page = timekeeper->page;
+    if (now_us != atomic_load(&page->now_us))
+        timekeeper->crept_us = atomic_load(&page->counts.creep_us);
+    atomic_store(&page->now_us, now_us);
+}
+
+int64_t timekeeper_crept_us(const struct timekeeper *timekeeper)
+{
+    return (int64_t)(atomic_load(&timekeeper->page->counts.creep_us) - timekeeper->crept_us);
 }
 
 void timekeeper_look_again(struct timekeeper *timekeeper)

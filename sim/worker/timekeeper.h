@@ -16,6 +16,7 @@ struct timekeeper {
     char path[TIME_PATH_MAX - 16]; /* of the page */
     int bell;                      /* readable: the last thread has begun to wait, some time */
     int ticks[TIME_THREADS_MAX];   /* 1 + the descriptor of a thread's FIFO; 0: not opened yet */
+    uint64_t crept_us;             /* in all, when its time was moved last */
 };
 
 /* Makes the file path (borrowed; must not exist yet) and the bell beside it, at world time now_us.
@@ -32,6 +33,10 @@ void timekeeper_allow_port(struct timekeeper *timekeeper, int port);
 /* Moves the worker's time. Who is due is woken when it is waited for rest: what was written to it
  * until then is there first, as for a process that stood still. */
 void timekeeper_set_now(struct timekeeper *timekeeper, int64_t now_us);
+
+/* How far its clock has crept by itself since then (counts.creep_us): time that passes for nobody
+ * else. */
+int64_t timekeeper_crept_us(const struct timekeeper *timekeeper);
 
 /* Behind anything that was written to one of its descriptors: its threads look again. */
 void timekeeper_look_again(struct timekeeper *timekeeper);
