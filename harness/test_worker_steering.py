@@ -11,7 +11,10 @@ worker = pytest.fixture(plain_worker)
     "os.times().elapsed",
     "(lambda row: libc.sysinfo(row) or row[0])((ctypes.c_long * 64)())",  # whole seconds
     "(lambda row: libc.syscall(228, 1, row) or row[0] + row[1] / 1e9)((ctypes.c_long * 2)())",  # clock_gettime, on x86-64
-], ids=["times", "sysinfo", "syscall"])
+    "libc.syscall(201, None)",  # time, on x86-64
+    "time.clock_gettime(9)",  # CLOCK_BOOTTIME_ALARM
+    "time.clock_gettime(8)",  # CLOCK_REALTIME_ALARM
+], ids=["times", "sysinfo", "syscall", "time by number", "boottime alarm", "realtime alarm"])
 def test_clocks_that_few_read_are_ours(picklock, worker, clock):
     ran = once(picklock, worker(f"""
 import ctypes

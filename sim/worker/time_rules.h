@@ -24,13 +24,15 @@ enum { TIME_SPINS_MAX = 20000, TIME_SPINS_A_WAIT = 200 };
 
 static inline bool time_is_wall(clockid_t clock)
 {
-    return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+    return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ||
+           clock == CLOCK_REALTIME_ALARM;
 }
 
 static inline bool time_is_monotonic(clockid_t clock)
 {
     return clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW ||
-           clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_BOOTTIME;
+           clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_BOOTTIME ||
+           clock == CLOCK_BOOTTIME_ALARM;
 }
 
 /* What that clock says at world time 0. */
