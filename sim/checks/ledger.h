@@ -287,6 +287,7 @@ struct ledger_client {
     int last_attempt;   /* the latest that it has begun, be that another one than this */
     int unanswered;     /* inferred calls that had no return when its next one came */
     int extends_called; /* and not answered */
+    int last_release, last_extend; /* the latest attempt in which it has called that */
     struct swap swap;
     struct {
         enum repeat how; /* the last command that was repeated */

@@ -72,6 +72,8 @@ static void keep_own(struct ledger_client *to, const struct ledger_client *from)
     to->last_attempt = from->last_attempt;
     to->unanswered = from->unanswered;
     to->extends_called = from->extends_called;
+    to->last_release = from->last_release;
+    to->last_extend = from->last_extend;
 }
 
 static void change_places(struct ledger_client *place)

@@ -136,6 +136,7 @@ static void called(struct ledger *ledger, const struct event *event)
     assert(event->client >= 0);
     struct ledger_client *client = &ledger->clients[event->client];
     ledger_note_order(ledger, event);
+    ledger->has_inferred |= event->is_inferred;
     client->called_us = event->time_us;
     if (event->op == OP_ACQUIRE) {
         attempt_begin(ledger, event);
@@ -201,7 +202,7 @@ static void executed(struct ledger *ledger, const struct event *event)
     const struct execution execution = {.event = event, .effect = change_on(event, KEY_LOCK)};
     const bool is_elsewhere = event->op == OP_ACQUIRE && event->attempt > 0 &&
                               event->attempt == client->attempt && event->lock != client->lock;
-    if (event->attempt > client->last_attempt || is_elsewhere)
+    if (event->attempt > client->last_attempt || is_elsewhere || ledger_lacks_call(ledger, event))
         ledger_note_missing(ledger, event, "command");
     if (client->attempt == event->attempt && is_answer(&execution.effect))
         client->answered_us = event->from_us;

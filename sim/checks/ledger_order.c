@@ -98,9 +98,30 @@ bool ledger_lacks_access(const struct ledger *ledger, const struct event *event)
            !ledger->clients[event->client].accesses;
 }
 
+bool ledger_lacks_call(const struct ledger *ledger, const struct event *event)
+{
+    const struct ledger_client *client = &ledger->clients[event->client];
+    if (ledger->has_inferred)
+        return false;
+    if (event->op == OP_RELEASE)
+        return event->attempt > client->last_release;
+    return event->op == OP_EXTEND && event->opaque && event->lane != LANE_RENEW &&
+           event->attempt > client->last_extend;
+}
+
+static void note_called(struct ledger_client *client, const struct event *event)
+{
+    int *last = event->op == OP_RELEASE  ? &client->last_release
+                : event->op == OP_EXTEND ? &client->last_extend
+                                         : NULL;
+    if (last && *last < event->attempt)
+        *last = event->attempt;
+}
+
 void ledger_note_order(struct ledger *ledger, const struct event *event)
 {
     struct ledger_client *client = &ledger->clients[event->client];
+    note_called(client, event);
     note_two_at_once(ledger, event);
     if (event->is_inferred || event->op == OP_EXTEND)
         return;

@@ -82,6 +82,10 @@ void ledger_turn_to(struct ledger *ledger, int client, int attempt);
 void ledger_note_order(struct ledger *ledger, const struct event *event);
 /* An access returns that was not called. */
 bool ledger_lacks_access(const struct ledger *ledger, const struct event *event);
+/* A release's command is executed, or one by which a foreign client was asked to extend, and nobody
+ * called that in its attempt, nor in a later one. What is renewed in the background nobody calls;
+ * nor does a history that is inferred from the wire make an operation of all that it tells. */
+bool ledger_lacks_call(const struct ledger *ledger, const struct event *event);
 /* What nobody saw begin is a part of a history that is not whole. */
 void ledger_note_missing(struct ledger *ledger, const struct event *event, const char *what);
 

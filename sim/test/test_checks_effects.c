@@ -70,6 +70,8 @@ static void who_changes_anothers_expiry(void **state)
             takes(story, A);
             calls(story, B, OP_ACQUIRE);
             sends_script(story, B, OP_ACQUIRE);
+            if (who == A)
+                calls(story, A, OP_EXTEND);
             runs(story, who, who == A ? OP_EXTEND : OP_ACQUIRE, effect);
             returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
             ends(story);

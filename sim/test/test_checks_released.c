@@ -154,9 +154,58 @@ static void a_failed_attempt_renews_what_its_client_had(void **state)
     }
 }
 
+/* A's own release, or its renewal, is executed, in a call or in none; then B asks for the lock.
+ * What a watchdog renews on a connection of its own nobody calls. */
+static void what_is_executed_without_a_call_is_missing_a_part(void **state)
+{
+    static const struct {
+        enum operation op;
+        enum lane lane;
+        bool is_called, is_typed;
+    } tried[] = {
+        {OP_RELEASE, LANE_MAIN, false, false}, {OP_RELEASE, LANE_MAIN, true, false},
+        {OP_RELEASE, LANE_MAIN, false, true},  {OP_RELEASE, LANE_MAIN, true, true},
+        {OP_EXTEND, LANE_MAIN, false, false},  {OP_EXTEND, LANE_MAIN, true, false},
+        {OP_EXTEND, LANE_RENEW, false, false}, {OP_EXTEND, LANE_RENEW, false, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        const bool is_release = tried[i].op == OP_RELEASE;
+        const struct command typed = {.verb =
+                                          is_release ? VERB_COMPARE_DELETE : VERB_COMPARE_EXPIRE,
+                                      .value = token_of(A),
+                                      .ttl_us = is_release ? 0 : LEASE_MS * 1000};
+        struct effects effects = {
+            .count = 1, .on = {is_release ? deleted(A) : expiry(DID_LENGTHENED, LEASE_MS)}};
+        struct story *story = foreign(ALL_PROMISES, 1);
+        takes(story, A);
+        is_refused_by(story, B, A);
+        if (tried[i].is_called)
+            calls(story, A, tried[i].op);
+        happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                      .client = A,
+                                      .op = tried[i].op,
+                                      .lane = tried[i].lane,
+                                      .reply = INTEGER(1),
+                                      .command = tried[i].is_typed ? typed : (struct command){0},
+                                      .opaque = tried[i].is_typed ? NULL : &script,
+                                      .effects = tried[i].is_typed ? NULL : &effects});
+        if (is_release)
+            takes(story, B);
+        ends(story);
+        const bool is_whole = tried[i].is_called || tried[i].lane == LANE_RENEW;
+        assert_verdict(story, PROPERTY_LEASE_EXCLUSION, is_whole ? VERDICT_HOLDS : VERDICT_UNKNOWN);
+        assert_true(is_whole == !checks_gap(story->checks));
+        if (!is_whole)
+            assert_silent(story);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_executed_without_a_call_is_missing_a_part),
         cmocka_unit_test(who_was_refused_has_released_nothing),
         cmocka_unit_test(not_mine_is_so_of_what_an_earlier_release_removed),
         cmocka_unit_test(not_mine_is_untrue_of_what_was_renewed),

@@ -61,17 +61,19 @@ static struct reply possible(enum verb verb, struct reply reply)
 /* A history in which nobody saw what a client asked is judged by its calls and returns alone. In
  * one that is watched everybody is seen to ask every server, no server says what none can, and
  * nobody hears what none has said; a return has a call: what has none is executed instead, by
- * whoever it was; an acquire is executed at the lock that it was called for. In one that is
+ * whoever it was; an acquire is executed at the lock that it was called for; and what nobody has
+ * called release for is a renewal. In one that is
  * orderly as well nobody tells of accesses, nor of a release before the acquire has returned. */
 static void feed_senseless(struct story *story, struct event event, bool is_watched,
                            bool is_orderly)
 {
     static enum operation open[4]; /* called, and not returned, by client */
     static struct event asked[4];  /* the last call of an acquire */
+    static int released[4];        /* the last attempt in which release was called */
     const bool is_now = event.attempt == story->attempts[event.client];
     if (story->index == 0)
         for (int i = 0; i < 4; i++)
-            open[i] = OP_COUNT, asked[i] = (struct event){0};
+            open[i] = OP_COUNT, asked[i] = (struct event){0}, released[i] = 0;
     if (is_orderly &&
         (event.op == OP_ACCESS || (event.op == OP_RELEASE && open[event.client] == OP_ACQUIRE)) &&
         (event.kind == EVENT_CALL || event.kind == EVENT_RETURN))
@@ -87,6 +89,12 @@ static void feed_senseless(struct story *story, struct event event, bool is_watc
     if (event.kind == EVENT_EXECUTE && event.op == OP_ACQUIRE && is_watched &&
         event.attempt == asked[event.client].attempt)
         event.lock = asked[event.client].lock;
+    if (event.kind == EVENT_CALL && event.op == OP_RELEASE &&
+        released[event.client] < event.attempt)
+        released[event.client] = event.attempt;
+    if (event.kind == EVENT_EXECUTE && event.op == OP_RELEASE && is_watched &&
+        released[event.client] < event.attempt)
+        event.op = OP_EXTEND;
     if (event.kind == EVENT_EXECUTE && is_watched)
         event.reply = possible(event.command.verb, event.reply);
     if (event.kind == EVENT_HEAR && is_watched)

@@ -161,6 +161,7 @@ static void what_was_lengthened_ends_later_and_what_was_shortened_sooner(void **
         for (int is_exact = 0; is_exact < 2; is_exact++) {
             struct story *story = asked();
             const struct key_effect effect = expiry(cases[i].did, cases[i].ttl_ms);
+            calls(story, A, OP_EXTEND);
             runs_since(story, A, OP_EXTEND, effect, is_exact ? story->now_us : 18000);
             assert_ends(story, cases[i].is_whole);
         }
@@ -172,6 +173,7 @@ static void what_is_lengthened_twice_at_once_is_silent(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct story *story = asked();
+        calls(story, A, OP_EXTEND);
         runs_since(story, A, OP_EXTEND, expiry(DID_LENGTHENED, i ? 900 : 500), 10000);
         runs_since(story, A, OP_EXTEND, expiry(DID_LENGTHENED, i ? 500 : 900), 10000);
         assert_ends(story, true);
