@@ -104,6 +104,15 @@ def test_a_program_that_drops_our_time(picklock, worker):
     assert ran.status == 69 and "does not follow our time" in ran.err, ran
 
 
+def test_a_program_that_is_still_being_loaded(picklock, worker, tmp_path):
+    """A script that starts itself anew 150 times in one process, then the worker: between a program's start and our library's is a while each time."""
+    script = tmp_path / "again.sh"
+    script.write_text('#!/bin/bash\nn=$1; shift\n[ "$n" -gt 0 ] && exec "$0" $((n - 1)) "$@"\nexec "$@"\n')
+    script.chmod(0o755)
+    ran = once(picklock, f"{script} 150 {worker()}")
+    assert ran.status == 0 and "A clean hand-over" in ran.out, ran
+
+
 # What the worker says when it is asked for the time, in us: by these two.
 TELLS_TIME = """
 import types

@@ -184,32 +184,48 @@ static enum fail check_clocks(struct session *session, struct failure *failure)
     return FAIL_NONE;
 }
 
-/* Is our library in the program that its process runs now, or are its calls answered? A wrapper may
- * have been steered, and this one not. */
-static bool is_steered(struct worker *worker)
+/* What a process maps: where a new program begins in it, one after the other. */
+struct mapped {
+    bool has_program, has_loader, has_ours, has_libc;
+};
+
+static struct mapped mapped_by(int pid)
 {
-    if (atomic_load(&worker_time(worker)->page->is_answered))
-        return true;
     char path[64], line[600];
-    bool is_there = false;
-    (void)snprintf(path, sizeof path, "/proc/%d/maps", worker_pid(worker));
+    struct mapped found = {.has_program = false};
+    (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
     FILE *file = fopen(path, "re");
-    if (!file)
-        return true;       /* it has ended: that is told elsewhere */
-    bool is_alive = false; /* else nobody has waited for it yet, and it maps nothing */
-    while (!is_there && fgets(line, sizeof line, file)) {
-        is_alive = true;
-        is_there = strstr(line, "picklock-time.so") != NULL;
+    while (file && fgets(line, sizeof line, file)) {
+        found.has_program |= strstr(line, " r-xp ") && strchr(line, '/');
+        found.has_loader |= strstr(line, "/ld-") != NULL;
+        found.has_ours |= strstr(line, "picklock-time.so") != NULL;
+        found.has_libc |= strstr(line, "/libc.so") || strstr(line, "/libc-");
     }
-    (void)fclose(file);
-    return is_there || !is_alive;
+    if (file) /* else it has ended: that is told elsewhere */
+        (void)fclose(file);
+    return found;
+}
+
+enum { STATIC_LOOKS = 5 };
+
+/* Is our library in the program that its process runs now, or are its calls answered? A wrapper may
+ * have been steered, and this one not. Ours is loaded before the C library; a program that has no
+ * loader at several looks has none. */
+static bool is_steered(struct worker_slot *slot)
+{
+    if (atomic_load(&worker_time(slot->worker)->page->is_answered))
+        return true;
+    const struct mapped found = mapped_by(worker_pid(slot->worker));
+    const bool is_static = found.has_program && !found.has_loader;
+    slot->static_looks = is_static ? slot->static_looks + 1 : 0;
+    return found.has_ours || (!found.has_libc && slot->static_looks < STATIC_LOOKS);
 }
 
 static enum fail check_libraries(struct session *session, struct failure *failure)
 {
     for (int i = 0; i < session->options.clients; i++) {
-        struct worker *worker = session->clients[i].worker;
-        if (worker && !worker_has_ended(worker) && !is_steered(worker))
+        struct worker_slot *slot = &session->clients[i];
+        if (slot->worker && !worker_has_ended(slot->worker) && !is_steered(slot))
             return failure_set(
                 failure, FAIL_UNAVAILABLE,
                 "worker %s does not follow our time: the library preloaded for that "
