@@ -85,14 +85,41 @@ static char *file_of(const char *word)
     return strchr(word, '/') || access(word, F_OK) == 0 ? memory_text(word) : path_named(word);
 }
 
+/* Behind why it cannot be read: what somebody who wrote that most likely meant. */
+static enum fail say_meant(const char *word, struct failure *failure)
+{
+    static const char ending[] = ".yaml";
+    const struct failure why = *failure;
+    const char *slash = strrchr(word, '/');
+    char *name = memory_text(slash ? slash + 1 : word);
+    const size_t length = strlen(name), tail = sizeof ending - 1;
+    const bool is_named_so = length > tail && !strcmp(name + length - tail, ending);
+    if (is_named_so)
+        name[length - tail] = '\0';
+    char *ours = is_named_so && access(word, F_OK) != 0 ? path_named(name) : NULL;
+    if (ours)
+        (void)failure_set(failure, why.code, "%s; picklock has a scenario of that name: %s",
+                          why.text, name);
+    else if (!is_named_so && access(word, F_OK) == 0)
+        (void)failure_set(
+            failure, why.code,
+            "%s\nA scenario's file ends with .yaml. If %s belongs to a command, quote "
+            "that as one word: 'python3 %s'",
+            why.text, word, word);
+    free(ours);
+    free(name);
+    return failure->code;
+}
+
 static enum fail read_one(const char *word, struct scenario **scenario, struct failure *failure)
 {
     char *file = file_of(word);
     if (!file)
         return refuse_name(word, failure);
-    const enum fail fail = scenario_read(file, scenario, failure)
-                               ? file_kind_hint(FILE_SCENARIO, file, failure)
-                               : FAIL_NONE;
+    const enum fail fail = scenario_read(file, scenario, failure);
+    const size_t length = fail ? strlen(failure->text) : 0;
+    if (fail && file_kind_hint(FILE_SCENARIO, file, failure) && strlen(failure->text) == length)
+        (void)say_meant(file, failure);
     free(file);
     return fail;
 }

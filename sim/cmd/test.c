@@ -105,14 +105,23 @@ static enum fail check(const struct test_lock *test, bool is_once, int64_t serve
     const struct {
         const char *name;
         bool is_given;
-    } others[] = {{"a scenario", inputs->count > 1}, {"--fault", test->fault},
-                  {"--clients", test->clients},      {"--rounds", test->rounds},
-                  {"--budget", test->budget_us},     {"--fail-on", test->fail_on},
-                  {"--depends", test->depends},      {"--no-cache", test->no_cache},
-                  {"--no-extend", test->no_extend},  {"a report or a baseline", has_files}};
+    } others[] = {{"--fault", test->fault},
+                  {"--clients", test->clients},
+                  {"--rounds", test->rounds},
+                  {"--budget", test->budget_us},
+                  {"--fail-on", test->fail_on},
+                  {"--depends", test->depends},
+                  {"--no-cache", test->no_cache},
+                  {"--no-extend", test->no_extend},
+                  {"a report or a baseline", has_files}};
     if (inputs->count < 1)
         return failure_set(failure, FAIL_INPUT,
                            "test wants one command, in quotes: 'python3 my_lock.py'");
+    if (is_once && inputs->count > 1)
+        return failure_set(failure, FAIL_INPUT,
+                           "%s is behind the command, where a scenario stands, and none goes with "
+                           "--once; if it belongs to the command, quote that as one word: '%s %s'",
+                           inputs->paths[1], inputs->paths[0], inputs->paths[1]);
     for (size_t i = 0; is_once && i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
             return failure_set(failure, FAIL_INPUT,
