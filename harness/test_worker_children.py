@@ -9,7 +9,7 @@ import time
 
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, ROOT, stat_of, until
-from workers import PYTHON, once, plain_worker
+from workers import PYTHON, once, plain_worker, scenario, verdict_of
 
 worker = pytest.fixture(plain_worker)
 
@@ -116,7 +116,7 @@ def test_what_a_worker_has_started_ends_with_it(picklock, worker, tmp_path):
     """In sessions of its own, and orphans: at the end of a run, and when picklock is killed."""
     pids, end = tmp_path / "pids", time.monotonic() + 60
     ran = once(picklock, worker(OFFSPRING % (str(pids), "False")))
-    assert ran.status == 0, ran
+    assert ran.status == 2 and "worker A has started a process that is still there at the end (sleep)" in ran.err, ran
     first = [int(word) for word in pids.read_text().strip(".").split()]
     assert len(first) == 2 and all(gone(pid, end) for pid in first)
     pids.unlink()
@@ -142,6 +142,33 @@ def test_a_wrapper_that_asks_its_children(picklock, worker, tmp_path, wrapper):
     path.chmod(0o755)
     ran = once(picklock, f"{shlex.quote(str(path))} {worker().split(maxsplit=1)[1]}")
     assert ran.status == 0, ran
+
+
+LEFT = """
+import subprocess
+class Worker(Worker):
+    def init(self, settings):
+        super().init(settings)
+        {begins}
+
+    def release(self):
+        done = super().release()
+        {releases}
+        return done
+"""
+
+
+@pytest.mark.parametrize("begins, releases, is_told", [
+    ("pass", "subprocess.Popen(['sleep', '1000'], env={}, start_new_session=True)", True),
+    ("pass", "subprocess.run(['true'])", False),
+    ("pass", "os.waitid(os.P_PID, subprocess.Popen(['true']).pid, os.WEXITED | os.WNOWAIT)", False),  # a zombie
+    ("subprocess.Popen(['sleep', '1000'])", "pass", False),
+], ids=["left", "waited for", "ended", "helper"])
+def test_a_process_that_is_left_behind_gives_no_verdict(picklock, worker, tmp_path, begins, releases, is_told):
+    """It may go on with the release. A helper is there before anything is asked."""
+    row, _ = verdict_of(picklock, tmp_path, worker(LEFT.format(begins=begins, releases=releases)), scenario("expired-lease-double-delete"))
+    told = "has started a process that is still there at the end (sleep)" in (row["trouble"] or "")
+    assert told == is_told == (row["verdict"] == "unknown"), row
 
 
 def test_a_worker_that_asks_another_program(picklock, worker):

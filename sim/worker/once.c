@@ -396,6 +396,8 @@ enum fail once_run(const struct once_options *options, struct failure *failure)
         return failure->code;
     tell_beginning(&once);
     enum fail fail = hand_over(&once, failure);
+    if (!fail)
+        fail = session_check_past(once.session, failure);
     session_free(once.session);
     return fail;
 }

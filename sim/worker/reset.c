@@ -21,7 +21,9 @@ static struct beginning beginning_of(struct session *session, int client)
     const struct time_page *page = worker_time(session->clients[client].worker)->page;
     struct beginning is = {.next_us = session_next_us(session, client),
                            .drawn = atomic_load(&page->drawn),
-                           .uuids = atomic_load(&page->uuids)};
+                           .uuids = atomic_load(&page->uuids),
+                           .has_children =
+                               worker_has_living_children(session->clients[client].worker)};
     for (const struct wire *wire = session->wires; wire; wire = wire->next)
         is.connections += wire->client == client && !wire->is_cut;
     return is;

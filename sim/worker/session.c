@@ -350,12 +350,31 @@ redisContext *session_control(const struct session *session, int server)
     return servers_control(&session->servers, server);
 }
 
+/* It lives by the real time, and is not waited for: what it would still do nobody here sees. */
+static enum fail check_children(const struct session *session, struct failure *failure)
+{
+    char name[WORKER_CHILD_BYTES];
+    for (int i = 0; i < session->options.clients; i++) {
+        const struct worker_slot *slot = &session->clients[i];
+        if (!slot->worker || slot->beginning.has_children ||
+            !worker_has_living_children(slot->worker))
+            continue;
+        return failure_set(failure, FAIL_UNKNOWN,
+                           "worker %s has started a process that is still there at the end%s: what "
+                           "it does is not waited for. Let the worker wait for its end, or start "
+                           "it in init",
+                           session->options.names[i], worker_child_name(slot->worker, name));
+    }
+    return FAIL_NONE;
+}
+
 /* What is said past the proxy nobody here sees; so what a worker did there, or was told, is not
  * known. */
 enum fail session_check_past(struct session *session, struct failure *failure)
 {
     struct failure found;
-    const enum fail fail = servers_find_strangers(&session->servers, &found);
+    enum fail fail = servers_find_strangers(&session->servers, &found);
+    fail = fail ? fail : check_children(session, &found);
     session->is_past |= fail == FAIL_UNKNOWN;
     return fail ? failure_set(failure, FAIL_UNKNOWN, "%s", found.text) : FAIL_NONE;
 }

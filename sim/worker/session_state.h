@@ -57,6 +57,7 @@ struct beginning {
     int connections;
     int64_t next_us; /* as session_next_us() */
     uint64_t drawn, uuids;
+    bool has_children;
 };
 
 /* A worker's own clocks and timers, beside the time of all (both as a page tells it). */

@@ -222,19 +222,19 @@ int supervisor_await_begin(int supervisor, int tell, int *worker)
     return error ? error : ECHILD;
 }
 
-/* The first child of that thread but for that one; 0: none. */
-static int find_child(int process, int thread, int but)
+/* The first child of that thread but for that one, and for those that have ended; 0: none. */
+static int find_child(int process, int thread, int but, bool is_alive)
 {
     char text[CHILDREN_BYTES], *rest = text;
     int child = 0;
     read_children(process, thread, text);
     do
         child = (int)strtol(rest, &rest, 10);
-    while (child == but);
+    while (child && (child == but || (is_alive && supervisor_has_lost(child))));
     return child;
 }
 
-int supervisor_find_more(int supervisor, int worker)
+int supervisor_find_more(int supervisor, int worker, bool is_alive)
 {
     char path[PATH_BYTES];
     int more = 0;
@@ -243,11 +243,11 @@ int supervisor_find_more(int supervisor, int worker)
     for (const struct dirent *entry; threads && !more && (entry = readdir(threads));) {
         const int thread = (int)strtol(entry->d_name, NULL, 10);
         if (thread)
-            more = find_child(worker, thread, worker);
+            more = find_child(worker, thread, worker, is_alive);
     }
     if (threads)
         (void)closedir(threads);
-    return more ? more : find_child(supervisor, supervisor, worker);
+    return more ? more : find_child(supervisor, supervisor, worker, is_alive);
 }
 
 bool supervisor_has_lost(int worker)

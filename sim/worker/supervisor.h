@@ -45,9 +45,9 @@ _Noreturn void supervisor_run(const struct supervised *supervised);
  */
 int supervisor_await_begin(int supervisor, int tell, int *worker);
 
-/* Asked by picklock: a process that that worker has started and that is still there, be it dead and
- * not waited for; 0: none. */
-int supervisor_find_more(int supervisor, int worker);
+/* Asked by picklock: a process that that worker has started and that is still there; unless
+ * is_alive, be it dead and not waited for; 0: none. */
+int supervisor_find_more(int supervisor, int worker, bool is_alive);
 
 /* The same: has the worker's own process ended? */
 bool supervisor_has_lost(int worker);

@@ -64,16 +64,28 @@ int worker_pid(const struct worker *worker)
     return worker->launched.pid;
 }
 
+static int find_child(const struct worker *worker, bool is_alive)
+{
+    const struct launched *launched = &worker->launched;
+    return worker->has_ended ? 0
+                             : supervisor_find_more(launched->supervisor, launched->pid, is_alive);
+}
+
 bool worker_has_children(const struct worker *worker)
 {
-    return !worker->has_ended &&
-           supervisor_find_more(worker->launched.supervisor, worker->launched.pid);
+    return find_child(worker, false);
+}
+
+bool worker_has_living_children(const struct worker *worker)
+{
+    return find_child(worker, true);
 }
 
 const char *worker_child_name(const struct worker *worker, char text[WORKER_CHILD_BYTES])
 {
     char path[64], name[16]; /* TASK_COMM_LEN */
-    const int child = supervisor_find_more(worker->launched.supervisor, worker->launched.pid);
+    const int living = find_child(worker, true),
+              child = living ? living : find_child(worker, false);
     (void)snprintf(path, sizeof path, "/proc/%d/comm", child);
     FILE *file = child ? fopen(path, "re") : NULL;
     *text = '\0';

@@ -61,6 +61,8 @@ int worker_pid(const struct worker *worker);
 
 /* Has it started processes that are still there? They live by the real time. */
 bool worker_has_children(const struct worker *worker);
+/* Which have not ended? The others are there until they are waited for. */
+bool worker_has_living_children(const struct worker *worker);
 /* The program of one of them, in brackets and behind a blank; "": it is not known. */
 enum { WORKER_CHILD_BYTES = 24 };
 const char *worker_child_name(const struct worker *worker, char text[WORKER_CHILD_BYTES]);
