@@ -155,6 +155,16 @@ def test_an_expiry_that_is_far_from_the_lease_is_told_with_both(picklock, tmp_pa
         assert "What to do: give each key an expiry in the command that creates it, and no longer than the lease" in said, ran
 
 
+@pytest.mark.parametrize("promises", ["['expiry']", "[]"])
+def test_a_key_that_never_expires_is_told_where_that_is_promised(picklock, tmp_path, promises):
+    path, program = tmp_path / "lasting.py", PLAIN.replace(', "PX", self.settings.ttl_ms', "").replace('["expiry"]', promises)
+    assert "PX" not in program and f"promises = {promises}" in program
+    path.write_text(program + RUN)
+    ran = picklock("test", "--once", f"{PYTHON} {path}")
+    is_told = promises != "[]"
+    assert ran.status == is_told and ('never expires, ttl_ms is 10 s, and the worker promises "expiry"' in ran.err) == is_told, ran
+
+
 def test_an_acquire_that_polls_is_told_that_it_has_one_attempt(picklock, tmp_path):
     path = tmp_path / "polling.py"
     path.write_text("import time\n" + PLAIN + """

@@ -295,16 +295,25 @@ static void compare_expiry(const struct once *once, const struct key_state *stat
 {
     const int64_t lease_us = once->options->lease_us, left_us = state->ttl_us;
     struct failure *odd = once->options->odd_expiry;
+    const bool is_promised = session_promises(once->session) & 1u << WORKER_PROMISES_EXPIRY;
     char lasts[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
-    if (!odd || odd->code || !state->is_there || left_us == TIME_NEVER ||
-        (left_us <= lease_us + EXPIRY_GRANULE_US &&
-         left_us + acquire_us >= lease_us - EXPIRY_GRANULE_US))
+    if (!odd || odd->code || !state->is_there)
+        return;
+    (void)units_print_rounded(lease_us, wanted);
+    if (left_us == TIME_NEVER && is_promised)
+        (void)failure_set(
+            odd, FAIL_EXPECTATION,
+            "the key never expires, ttl_ms is %s, and the worker promises \"expiry\": "
+            "let the key expire with the lease that the worker is told",
+            wanted);
+    if (left_us == TIME_NEVER || (left_us <= lease_us + EXPIRY_GRANULE_US &&
+                                  left_us + acquire_us >= lease_us - EXPIRY_GRANULE_US))
         return;
     (void)failure_set(
         odd, FAIL_EXPECTATION,
         "the key lasts %s, ttl_ms is %s: let it expire with the lease that the worker "
         "is told, in its unit (PX counts milliseconds, EX seconds)",
-        units_print_rounded(left_us, lasts), units_print_rounded(lease_us, wanted));
+        units_print_rounded(left_us, lasts), wanted);
 }
 
 /* Whoever keeps the lock under another name is not looked at any further. */
