@@ -13,6 +13,12 @@
 enum { BITS_A_VERB = 2, OPAQUE_VERB = VERB_COUNT };
 _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for every verb");
 
+/* An operation, since its client called it last. */
+struct operation_seen {
+    bool is_sent, is_executed; /* a command of it */
+    bool is_explained;         /* a fault, or an error, says why none was executed */
+};
+
 /* What was told as done, and no server was seen to do (yet). */
 struct undone {
     char *words; /* NULL: nothing */
@@ -49,8 +55,7 @@ struct coverage {
         int guess;      /* that attempt */
         struct undone undone;
         bool is_befallen; /* by a fault, since its acquire was called */
-        bool is_release_sent;
-        bool is_release_explained; /* a fault, or an error, says why its release was not executed */
+        struct operation_seen asked[OP_COUNT];
         struct replies replies;
     } * clients;
     bool is_missing;
@@ -177,9 +182,12 @@ static void note_undone(struct coverage *coverage, const struct event *event, co
     *undone = (struct undone){memory_text(words), event->attempt, event->op, verbs};
 }
 
+/* Who asks for its lease anew once more is given that in the place of the first. */
 static void see_undone(struct coverage *coverage, const struct event *event)
 {
     struct undone *undone = &coverage->clients[event->client].undone;
+    if (event->kind == EVENT_CALL && event->op == OP_EXTEND && undone->op == OP_EXTEND)
+        undone->verbs = 0;
     if (event->kind != EVENT_EXECUTE || !event_is_on(event, KEY_LOCK) || !undone->words ||
         event->attempt != undone->attempt || event->op != undone->op ||
         !(undone->verbs >> verb_of(event) & 1))
@@ -365,41 +373,54 @@ static bool keeps_released(const struct coverage *coverage, const struct event *
 }
 
 /* Where all is told that clients sent, who sent nothing asked nobody; and where servers were
- * struck, what was sent may have been lost. */
-static bool may_lack_release(const struct coverage *coverage, int client)
+ * struck, what was sent may have been lost. Of other answers than "released" nothing is missing
+ * there; nor where any requests are told, and its client sent none. */
+static bool may_lack_command(const struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
-    if (head_is_simulated(ledger->head))
+    const struct operation_seen *asked = &coverage->clients[event->client].asked[event->op];
+    if (head_is_simulated(ledger->head) || asked->is_executed || asked->is_explained)
         return false;
-    return !ledger->head->has_all_commands ||
-           (coverage->clients[client].is_release_sent && !ledger->is_struck);
+    if (event->result == RESULT_RELEASED)
+        return !ledger->head->has_all_commands || (asked->is_sent && !ledger->is_struck);
+    return !ledger->head->has_all_commands && (asked->is_sent || !ledger->has_sends);
 }
 
-/* "Released", and no server did anything: a line may be missing, or one is to come, of a client
- * that does not wait for its answer. */
-static void released(struct coverage *coverage, const struct event *event)
+/* Is that not what the servers' keys say, where nothing was asked? */
+static bool is_unlike_keys(const struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
-    struct coverage_client *client = &coverage->clients[event->client];
-    if (!may_lack_release(coverage, event->client) || ledger->clients[event->client].release_ran ||
-        client->is_release_explained || !keeps_released(coverage, event))
-        return;
-    note_undone(coverage, event, "nobody saw a server do what it says", UINT64_MAX);
+    if (event->result == RESULT_RELEASED)
+        return keeps_released(coverage, event);
+    if (event->is_inferred)
+        return false;
+    if (event->result == RESULT_NOT_MINE)
+        return ledger_is_owner(ledger, event->client, event->time_us);
+    if (event->result == RESULT_REFUSED)
+        return ledger_was_free(ledger, event->client, event->time_us);
+    return event->op == OP_EXTEND && event->result == RESULT_DONE &&
+           !ledger_has_extended(ledger, event->client);
 }
 
-static void release_event(struct coverage *coverage, const struct event *event)
+static void note_asked(struct coverage *coverage, const struct event *event)
 {
     struct coverage_client *client = &coverage->clients[event->client];
+    struct operation_seen *asked = &client->asked[event->op];
     if (event->kind == EVENT_CALL)
-        client->is_release_sent = client->is_release_explained = false;
+        *asked = (struct operation_seen){0};
     else if (event->kind == EVENT_SEND)
-        client->is_release_sent = true;
+        asked->is_sent = true;
     else if (event->kind == EVENT_FAULT ||
              (event->kind == EVENT_HEAR && event->reply.kind == REPLY_ERROR))
-        client->is_release_explained = true;
-    else if (event->kind == EVENT_RETURN && event->result == RESULT_RELEASED &&
-             event->attempt == coverage->ledger->clients[event->client].attempt)
-        released(coverage, event);
+        asked->is_explained = true;
+    else if (event->attempt != coverage->ledger->clients[event->client].attempt)
+        return;
+    else if (event->kind == EVENT_EXECUTE)
+        asked->is_executed |= event_is_on(event, KEY_LOCK);
+    else if (event->kind == EVENT_RETURN && may_lack_command(coverage, event) &&
+             is_unlike_keys(coverage, event))
+        /* A line may be missing, or one is to come, of a client that does not wait for it. */
+        note_undone(coverage, event, "nobody saw a server do what it says", UINT64_MAX);
 }
 
 void coverage_event(struct coverage *coverage, const struct event *event)
@@ -412,8 +433,8 @@ void coverage_event(struct coverage *coverage, const struct event *event)
         return;
     answered_about_own(coverage, event);
     see_undone(coverage, event);
-    if (event->op == OP_RELEASE)
-        release_event(coverage, event);
+    if (event->op != OP_ACCESS)
+        note_asked(coverage, event);
     compare_replies(coverage, event);
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
         coverage->clients[event->client].is_befallen = false;

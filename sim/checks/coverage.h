@@ -5,7 +5,8 @@
  * was seen but that its operations gained nothing (else it did not ask: it may know better); a
  * grant of which no server was seen to execute anything, then or later, unless its client gave up
  * waiting, was told an error, or its request stood still on its way; likewise a release that was
- * told as done and left its key, unless a fault, or an error, tells why; what a granted acquire
+ * told as done and left its key, or any operation whose answer the keys contradict, unless a fault,
+ * or an error, tells why; what a granted acquire
  * sent the only server beside what that executed, on the same terms; a reply that was heard and
  * that no server was seen to give, or none can give (replies.h); a grant for which its client took
  * the lock's key away, since then the key says nothing of who has it; every server, where somebody

@@ -165,6 +165,14 @@ bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us)
     return true;
 }
 
+bool ledger_was_free(const struct ledger *ledger, int number, int64_t time_us)
+{
+    const struct ledger_client *client = &ledger->clients[number];
+    return ledger->quorum == 1 && client->was_free &&
+           ledger->locks[client->lock].busy_index < client->call_index &&
+           ledger_is_free(ledger, client->lock, time_us);
+}
+
 bool ledger_is_leftover(const struct ledger *ledger, const struct grant *grant, int client)
 {
     const struct ledger_client *who = &ledger->clients[client];

@@ -228,8 +228,8 @@ struct ledger_client {
     unsigned refused; /* bit a server: it said "taken" to this attempt because of another's key */
     unsigned refused_unknown; /* the same, because of a key that the history does not know */
     unsigned lost; /* bit a server: it said that this attempt's key is gone; why is not known */
-    unsigned release_ran, release_found, release_missed, release_met, release_gave;
-    /* bit a server: its release was executed there on the lock key; that was its client's, or
+    unsigned release_found, release_missed, release_met, release_gave;
+    /* bit a server: its release was executed there on the lock key, which was its client's, or
      * nobody knows whose, or was changed; there was none of its; that was another client's, and
      * stayed so; it removed one of its, of whatever attempt, and was no copy */
     enum result released; /* how its release returned; RESULT_NONE: not yet */
@@ -464,6 +464,10 @@ void ledger_settle(struct ledger *ledger, int lock);
 
 /* Is a key of that lock there at that time, for all that is known? A dead stamp is not. */
 bool ledger_is_free(const struct ledger *ledger, int lock, int64_t time_us);
+
+/* Was that client's lock free all along, from its call of acquire until then? False of a quorum,
+ * which may also be missed because servers do not answer, or because the vote is split. */
+bool ledger_was_free(const struct ledger *ledger, int client, int64_t time_us);
 
 /* Has that client asked again for a lock that it had? A lock may be one that its holder enters
  * again, as often as he likes. */

@@ -367,7 +367,6 @@ static void see_released(const struct context *context)
     const unsigned server = 1u << event->server;
     const bool is_anothers = key->is_present && key->grant.index != NO_INDEX &&
                              key->grant.client != event->client && key->grant.client != NOBODY;
-    client->release_ran |= server;
     if ((key->is_present && !is_anothers) || change_is_any(&context->effect))
         client->release_found |= server;
     else

@@ -167,7 +167,7 @@ void ledger_release_called(struct ledger_client *client, const struct event *eve
     client->is_releasing = true;
     client->release_attempt = event->attempt;
     client->release_index = event->index;
-    client->release_ran = client->release_found = client->release_met = 0;
+    client->release_found = client->release_met = 0;
     client->release_gave = client->release_missed = 0;
     client->had_none = client->none;
 }

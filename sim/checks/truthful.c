@@ -13,15 +13,6 @@
 #include "checks/cause.h"
 #include "checks/property.h"
 
-static bool is_free_all_along(const struct ledger *ledger, const struct event *event)
-{
-    const struct ledger_client *client = &ledger->clients[event->client];
-    /* A quorum may also be missed because servers do not answer, or because the vote is split. */
-    return ledger->quorum == 1 && client->was_free &&
-           ledger->locks[client->lock].busy_index < client->call_index &&
-           ledger_is_free(ledger, client->lock, event->time_us);
-}
-
 /* How a client was answered what is not so. */
 struct untruth {
     int mine; /* servers that keep its lock, or refused it because of its own key */
@@ -337,7 +328,7 @@ static void event(struct monitor *monitor, const struct event *event)
         return;
     struct untruth untruth = judge(ledger, event);
     if (untruth.mine < ledger->quorum) {
-        if (!is_refused || !is_free_all_along(ledger, event))
+        if (!is_refused || !ledger_was_free(ledger, event->client, event->time_us))
             return;
         untruth.cause = CAUSE_UNTRUE_ANSWER;
     }

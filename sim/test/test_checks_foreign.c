@@ -68,7 +68,7 @@ static void who_invents_a_loss_does_not_tell_the_truth(void **state)
 {
     (void)state;
     for (int is_asked = 0; is_asked < 2; is_asked++) {
-        struct story *story = story_new(&expiring, 1, 300);
+        struct story *story = story_whole(&expiring, 1, 300);
         takes(story, A);
         at(story, 50);
         if (is_asked) {

@@ -344,7 +344,7 @@ static void streaming_and_brute_force_agree(void **state)
     (void)state;
     for (int round = 0; round < rounds; round++) {
         struct random random = {.seed = seed, .stream = (uint64_t)round};
-        struct random_play play = {.story = story_new(&expiring, 1, LEASE_MS),
+        struct random_play play = {.story = story_whole(&expiring, 1, LEASE_MS),
                                    .is_blind = round % 2};
         int steps = 10 + (int)random_below(&random, EVENTS_MAX);
         for (int i = 0; i < steps; i++) {

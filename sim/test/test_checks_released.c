@@ -202,9 +202,95 @@ static void what_is_executed_without_a_call_is_missing_a_part(void **state)
     }
 }
 
+/* What nobody saw executed of an answer that is not so: its line may be missing; or all is told
+ * that was asked, or that requests were sent; or it was executed, and its answer is not so. */
+enum answer_lines {
+    NONE_SENT,
+    CUT,
+    CUT_AND_AGAIN,
+    LINES_MISSING,
+    ALL_TOLD = LINES_MISSING,
+    RUN,
+    LINES
+};
+
+static struct story *answers(enum operation op, enum result told, enum answer_lines lines)
+{
+    struct key_effect looked = refused(EFFECT_READ, A);
+    struct story *story = foreign(ALL_PROMISES, 1);
+    const int client = op == OP_ACQUIRE ? B : A;
+    story->head.has_all_commands = lines == ALL_TOLD;
+    (void)story_begin(story, NULL);
+    looked.did = DID_READ;
+    calls(story, A, OP_ACQUIRE);
+    runs(story, A, OP_ACQUIRE, created(A));
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    is_refused_by(story, B, A);
+    if (client == B) {
+        calls(story, A, OP_RELEASE);
+        runs(story, A, OP_RELEASE, deleted(A));
+        returns(story, A, OP_RELEASE, RESULT_RELEASED);
+        looked.before = BEFORE_ABSENT;
+        looked.has_old = false;
+    }
+    for (int i = 0; i <= (lines == CUT_AND_AGAIN); i++) {
+        calls(story, client, op);
+        if (lines == CUT)
+            sends_script(story, client, op);
+        if (lines == RUN || i > 0)
+            runs(story, client, op, i > 0 ? expiry(DID_LENGTHENED, LEASE_MS) : looked);
+        returns(story, client, op, told);
+    }
+    ends(story);
+    return story;
+}
+
+static void an_answer_that_no_server_gave_may_be_of_a_missing_line(void **state)
+{
+    static const struct {
+        enum operation op;
+        enum result told;
+    } tried[] = {{OP_EXTEND, RESULT_DONE},
+                 {OP_EXTEND, RESULT_NOT_MINE},
+                 {OP_RELEASE, RESULT_NOT_MINE},
+                 {OP_ACQUIRE, RESULT_REFUSED}};
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+        for (enum answer_lines lines = NONE_SENT; lines < LINES; lines++) {
+            if (lines == CUT_AND_AGAIN && tried[i].told != RESULT_DONE)
+                continue;
+            struct story *story = answers(tried[i].op, tried[i].told, lines);
+            const char *gap = checks_gap(story->checks);
+            const bool is_missing = lines < LINES_MISSING;
+            assert_true(is_missing ? gap && strstr(gap, "nobody saw a server do what it says")
+                                   : !gap);
+            assert_true((story->findings[PROPERTY_TRUTHFUL].cause == CAUSE_UNTRUE_ANSWER) ==
+                        !is_missing);
+            if (is_missing)
+                assert_verdict(story, PROPERTY_NO_ORPHAN, VERDICT_UNKNOWN);
+            story_free(story);
+        }
+}
+
+/* Where requests are told, who sent none asked nobody. */
+static void who_sent_nothing_is_told_from_memory(void **state)
+{
+    (void)state;
+    struct story *story = foreign(ALL_PROMISES, 1);
+    takes(story, A);
+    is_refused_by(story, B, A);
+    calls(story, A, OP_EXTEND);
+    returns(story, A, OP_EXTEND, RESULT_DONE);
+    ends(story);
+    assert_violated(story, PROPERTY_TRUTHFUL, 1, CAUSE_UNTRUE_ANSWER);
+    story_free(story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_that_no_server_gave_may_be_of_a_missing_line),
+        cmocka_unit_test(who_sent_nothing_is_told_from_memory),
         cmocka_unit_test(what_is_executed_without_a_call_is_missing_a_part),
         cmocka_unit_test(who_was_refused_has_released_nothing),
         cmocka_unit_test(not_mine_is_so_of_what_an_earlier_release_removed),

@@ -310,7 +310,7 @@ static void what_comes_back_behind_a_release_is_no_untruth(void **state)
 {
     (void)state;
     for (int is_before = 0; is_before <= 1; is_before++) {
-        struct story *story = story_new(&expiring, 1, 300);
+        struct story *story = story_whole(&expiring, 1, 300);
         acquires(story, A);
         strikes(story, "cut-replica", -1, 0, 0);
         strikes(story, "evict", -1, 0, 0);
