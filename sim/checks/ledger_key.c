@@ -311,6 +311,8 @@ static void reconcile(struct context *context)
                 is_back(context))
                 ledger_note_strange(context,
                                     key->is_present ? BUT_ANOTHER : "no such key was there");
+            else
+                ledger_note_impossible(context, "no such key was there");
             if (key->is_present)
                 ledger_gone(ledger, event, event->lock, event->server, event->time_us);
             ledger_found_unknown(context);

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/story.h"
+#include "test/foreign_story.h"
 
 enum { LEASE = 300 };
 enum story_world { OPEN_WORLD, CLOSED, SIMULATED, WORLDS };
@@ -304,9 +304,44 @@ static void who_failed_without_asking_did_nothing(void **state)
     }
 }
 
+/* A has given the lock back, and an opaque command of B's acquire is refused by a key that nobody
+ * wrote, or by C's, who has it. */
+static void who_is_refused_by_a_key_that_nobody_wrote_is_doubted(void **state)
+{
+    static const enum result told[] = {RESULT_NONE, RESULT_REFUSED, RESULT_FAILED};
+    (void)state;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        for (int is_closed = 0; is_closed < 2; is_closed++)
+            for (int is_known = 0; is_known < 2; is_known++) {
+                struct story *story = foreign(ALL_PROMISES, 1);
+                story->head.is_closed = is_closed;
+                (void)story_begin(story, NULL);
+                takes(story, A);
+                calls(story, B, OP_ACQUIRE);
+                runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
+                returns(story, B, OP_ACQUIRE, RESULT_REFUSED);
+                gives_back(story, A, deleted(A), RESULT_RELEASED);
+                if (is_known)
+                    takes(story, C);
+                calls(story, B, OP_ACQUIRE);
+                runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, C));
+                if (told[i] != RESULT_NONE)
+                    returns(story, B, OP_ACQUIRE, told[i]);
+                ends(story);
+                const bool is_doubtful = is_closed && !is_known;
+                assert_true(is_doubtful == is_doubted(story, PROPERTY_MUTUAL_EXCLUSION,
+                                                      "to which nobody else writes"));
+                assert_verdict(story, PROPERTY_RELEASE_OWN,
+                               is_doubtful ? VERDICT_UNKNOWN : VERDICT_HOLDS);
+                assert_silent(story);
+                story_free(story);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_refused_by_a_key_that_nobody_wrote_is_doubted),
         cmocka_unit_test(what_no_server_can_have_answered_is_doubted),
         cmocka_unit_test(what_a_missing_release_explains_is_judged_by_answers),
         cmocka_unit_test(what_may_have_been_deleted_meanwhile_is_not_doubted),
