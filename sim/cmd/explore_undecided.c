@@ -33,6 +33,11 @@ static void tell(void *context, const struct explore_progress *progress)
     const int64_t now_us = monotonic_us();
     char what[CELL_NAME_MAX + NAME_MAX_BYTES];
     struct heartbeat_figures figures = HEARTBEAT_FIGURES;
+    if (progress->confirms) {
+        heartbeat_say("%d/%d %s: shrinks what was found, and sees it again in new processes",
+                      watch->at + 1, watch->count, watch->cell->faults);
+        return;
+    }
     if (watch->told_us && now_us - watch->told_us < TELL_EVERY_US)
         return;
     watch->told_us = now_us;

@@ -168,7 +168,14 @@ static enum fail confirm_one(struct worker_cell *it, struct worker_violation *vi
 
 enum fail worker_findings_confirm(struct worker_cell *it, struct failure *failure)
 {
+    const struct explore_options *options = &it->cell->options;
     enum fail fail = FAIL_NONE;
+    bool has_found = false;
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        has_found |= it->best[i].is_there;
+    if (has_found && options->watch)
+        options->watch(options->watch_context,
+                       &(struct explore_progress){.depth = -1, .confirms = true});
     for (int i = 0; i < PROPERTY_COUNT && !fail; i++)
         if (it->best[i].is_there)
             fail = confirm_one(it, &it->best[i], (enum property)i, failure);

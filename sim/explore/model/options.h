@@ -77,6 +77,7 @@ struct explore_progress {
     uint64_t left;      /* states whose steps are still to be made: */
     bool is_guess;      /* about so many; else at least so many */
     int64_t took_us;    /* since it began, by the caller's clock; 0 without one */
+    bool confirms;      /* it is over; what it has found is shrunk, and seen in new processes */
 };
 
 struct explore_options {
