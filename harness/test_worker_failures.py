@@ -12,6 +12,23 @@ from workers import needs_node, once, plain_worker
 worker = pytest.fixture(plain_worker)
 
 
+@pytest.mark.parametrize("more, words", [
+    ("promises = 'expiry'", "promises is a text: make it a list, ['expiry']"),
+    ("release = picklock_worker.Worker.release", "the worker has no method release"),
+], ids=["promises", "method"])
+def test_a_class_that_is_not_whole(picklock, worker, more, words):
+    ran = once(picklock, worker(f"class Worker(Worker):\n    {more}"))
+    assert ran.status == 64 and words in ran.err, ran
+
+
+@needs_node
+def test_an_object_that_has_not_all_methods(picklock, tmp_path):
+    path = tmp_path / "lock.js"
+    path.write_text("require('picklock-worker').run({ async init() {}, async acquire() { return true; } });\n")
+    ran = once(picklock, f"node {shlex.quote(str(path))}")
+    assert ran.status == 64 and "the worker has no method release" in ran.err, ran
+
+
 def test_no_such_program(picklock):
     ran = once(picklock, "no-such-program my_lock.py")
     assert ran.status == 69 and "no-such-program cannot be run: No such file or directory" in ran.err, ran
@@ -27,6 +44,13 @@ def test_a_program_that_is_not_executable(picklock, tmp_path):
     (tmp_path / "lock.py").write_text("")
     ran = once(picklock, f"{tmp_path}/lock.py")
     assert ran.status == 69 and f"it is not executable; name what runs it, as in 'python3 {tmp_path}/lock.py', or chmod +x" in ran.err, ran
+
+
+def test_an_assignment_before_the_program(picklock):
+    ran = once(picklock, "PYTHONUNBUFFERED=1 /usr/bin/python3 my_lock.py")
+    assert ran.status == 69 and "no shell reads the command; " in ran.err and "'env PYTHONUNBUFFERED=1 ..'" in ran.err, ran
+    ran = once(picklock, "./a=b my_lock.py")
+    assert ran.status == 69 and "./a=b cannot be run: No such file or directory" in ran.err, ran
 
 
 @pytest.mark.parametrize("program, package", [("python3", "python3"), ("node", "nodejs"), ("ruby", "ruby"),

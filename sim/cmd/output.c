@@ -24,6 +24,11 @@
 
 static enum fail unknown_scheme(const char *word, struct failure *failure)
 {
+    if (access(word, F_OK) == 0)
+        return failure_set(failure, FAIL_INPUT,
+                           "%s is no scheme: one from a file is FILE.so; a lock program in any "
+                           "language goes with --worker 'COMMAND'",
+                           word);
     const char **names = memory_new((size_t)schemes_count, sizeof *names);
     for (int i = 0; i < schemes_count; i++)
         names[i] = schemes[i]->name;

@@ -214,6 +214,12 @@ static enum fail not_run(const char *program, int error, struct failure *failure
                            "%s cannot be run: it is here, but not on the PATH; name what runs it, "
                            "as in 'python3 %s', or ./%s",
                            program, program, program);
+    const char *assigned = strchr(program, '=');
+    if (error == ENOENT && assigned && (size_t)(assigned - program) == strcspn(program, "=/"))
+        return failure_set(failure, FAIL_UNAVAILABLE,
+                           "%s cannot be run: no shell reads the command; set the environment "
+                           "before picklock, or begin the command with env: 'env %s ..'",
+                           program, program);
     char more[256] = "";
     if (error == ENOENT)
         not_there(program, more, sizeof more);

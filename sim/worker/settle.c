@@ -11,7 +11,9 @@
 #include "worker/session_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     TICK_MS = 20,
@@ -301,6 +303,20 @@ static const char *busy_around(const struct session *session, int client, char *
     return text;
 }
 
+/* Others may keep it from coming to rest. */
+static const char *busy_machine(char *text, size_t size)
+{
+    double load;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    *text = '\0';
+    if (getloadavg(&load, 1) == 1 && load > 2 * (double)processors)
+        (void)snprintf(text, size,
+                       "; this machine is busy, too (load %.0f on %ld processors): "
+                       "`picklock test --patience` waits for longer",
+                       load, processors);
+    return text;
+}
+
 static enum fail not_settled(struct session *session, struct failure *failure)
 {
     char words[600];
@@ -326,12 +342,12 @@ static enum fail not_settled(struct session *session, struct failure *failure)
                                session->options.names[i]);
         timekeeper_describe(timekeeper, words, sizeof words);
         const char *stack = stack_of(session, slot->worker);
-        char around[300];
+        char around[300], machine[160];
         return failure_set(
             failure, FAIL_UNKNOWN,
-            "worker %s is busy: it has not come to rest within %g s of real time (%s)%s%s%s",
+            "worker %s is busy: it has not come to rest within %g s of real time (%s)%s%s%s%s",
             session->options.names[i], patience, words, *stack ? ": " : "", stack,
-            busy_around(session, i, around, sizeof around));
+            busy_around(session, i, around, sizeof around), busy_machine(machine, sizeof machine));
     }
     const int waiting = find_waiting_for_child(session);
     char child[WORKER_CHILD_BYTES];

@@ -71,14 +71,21 @@ function lost() {
   say({ event: 'lost' });
 }
 
+function check(worker, promises) {
+  for (const method of ['init', 'acquire', 'release', ...(promises.includes('extends') ? ['extend'] : [])])
+    if (typeof worker[method] !== 'function') throw new Error(`the worker has no method ${method}`);
+}
+
 function run(worker) {
+  const promises = worker.promises || ['expiry'];
   let settings;
 
   async function make() {
+    check(worker, promises);
     if (settings.isUsed && worker.close) await worker.close();
     settings.isUsed = true;
     await worker.init(settings.shown);
-    return { ready: true, promises: worker.promises || ['expiry'], library: worker.library || '' };
+    return { ready: true, promises, library: worker.library || '' };
   }
 
   async function perform(request) {
