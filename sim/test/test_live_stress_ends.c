@@ -166,7 +166,8 @@ static void short_run(struct live *own, struct stress_outcome *outcome)
 {
     struct stress_options options = options_of("set-nx-px-cad");
     struct failure why;
-    options.duration_us = SECOND_US / 10;
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    summary.stop_after = 1000;
     assert_int_equal(live_stress(own, &options, outcome, &why), FAIL_NONE);
 }
 
@@ -211,7 +212,8 @@ static void a_replica_that_dies_between_two_runs_is_replaced(void **state)
     struct failure why;
     for (int run = 0; run < 2; run++) {
         struct stress_options options = options_of("set-nx-px-wait");
-        options.duration_us = SECOND_US / 10;
+        options.duration_us = 60 * (int64_t)SECOND_US;
+        summary.stop_after = 1000;
         assert_int_equal(live_stress(own, &options, &outcome, &why), FAIL_NONE);
         assert_true(outcome.ended.code == FAIL_NONE && summary.sections > 0);
         if (run == 0)
