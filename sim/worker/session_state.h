@@ -81,7 +81,7 @@ struct worker_slot {
     unsigned redials;
     struct own_time own_time;
     struct slack slack;
-    int static_looks;           /* in a row that found a program without a loader in its process */
+    int lost_looks;             /* in a row that found our library in its process no more */
     struct beginning beginning; /* of its first process */
 };
 

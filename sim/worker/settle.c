@@ -186,15 +186,16 @@ static enum fail check_clocks(struct session *session, struct failure *failure)
     return FAIL_NONE;
 }
 
-/* What a process maps: where a new program begins in it, one after the other. */
+/* What a process maps: where a new program begins in it, one after the other. A table that ends
+ * before the stack was cut by that. */
 struct mapped {
-    bool has_program, has_loader, has_ours, has_libc;
+    bool is_whole, has_program, has_loader, has_ours, has_libc;
 };
 
 static struct mapped mapped_by(int pid)
 {
     char path[64], line[600];
-    struct mapped found = {.has_program = false};
+    struct mapped found = {.is_whole = false};
     (void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file)) {
@@ -202,25 +203,27 @@ static struct mapped mapped_by(int pid)
         found.has_loader |= strstr(line, "/ld-") != NULL;
         found.has_ours |= strstr(line, "picklock-time.so") != NULL;
         found.has_libc |= strstr(line, "/libc.so") || strstr(line, "/libc-");
+        found.is_whole |= strstr(line, "[stack]") != NULL;
     }
     if (file) /* else it has ended: that is told elsewhere */
         (void)fclose(file);
     return found;
 }
 
-enum { STATIC_LOOKS = 5 };
+enum { LOST_LOOKS = 5 };
 
 /* Is our library in the program that its process runs now, or are its calls answered? A wrapper may
- * have been steered, and this one not. Ours is loaded before the C library; a program that has no
- * loader at several looks has none. */
+ * have been steered, and this one not: it has the C library, behind which ours is not loaded any
+ * more, or no loader; and so it is at several looks in a row. */
 static bool is_steered(struct worker_slot *slot)
 {
     if (atomic_load(&worker_time(slot->worker)->page->is_answered))
         return true;
     const struct mapped found = mapped_by(worker_pid(slot->worker));
-    const bool is_static = found.has_program && !found.has_loader;
-    slot->static_looks = is_static ? slot->static_looks + 1 : 0;
-    return found.has_ours || (!found.has_libc && slot->static_looks < STATIC_LOOKS);
+    const bool is_lost = found.is_whole && !found.has_ours &&
+                         (found.has_libc || (found.has_program && !found.has_loader));
+    slot->lost_looks = is_lost ? slot->lost_looks + 1 : 0;
+    return slot->lost_looks < LOST_LOOKS;
 }
 
 static enum fail check_libraries(struct session *session, struct failure *failure)

@@ -71,21 +71,20 @@ function lost() {
   say({ event: 'lost' });
 }
 
-function check(worker, promises) {
-  for (const method of ['init', 'acquire', 'release', ...(promises.includes('extends') ? ['extend'] : [])])
+function check(worker) {
+  for (const method of ['init', 'acquire', 'release'])
     if (typeof worker[method] !== 'function') throw new Error(`the worker has no method ${method}`);
 }
 
 function run(worker) {
-  const promises = worker.promises || ['expiry'];
   let settings;
 
   async function make() {
-    check(worker, promises);
+    check(worker);
     if (settings.isUsed && worker.close) await worker.close();
     settings.isUsed = true;
     await worker.init(settings.shown);
-    return { ready: true, promises, library: worker.library || '' };
+    return { ready: true, promises: worker.promises || ['expiry'], library: worker.library || '' };
   }
 
   async function perform(request) {

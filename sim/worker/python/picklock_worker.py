@@ -147,7 +147,7 @@ class _Runner:
     def promises(self):
         if isinstance(self.kind.promises, str):
             raise TypeError(f"promises is a text: make it a list, [{self.kind.promises!r}]")
-        for method in ["init", "acquire", "release", *(["extend"] if "extends" in self.kind.promises else [])]:
+        for method in ("init", "acquire", "release"):
             if getattr(getattr(self.worker, method), "__func__", None) is getattr(Worker, method):
                 raise TypeError(f"the worker has no method {method}")
         by_task = _is_async(self.kind.acquire) and self.kind.cancels and "cancels" not in self.kind.promises
