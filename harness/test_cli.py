@@ -86,7 +86,7 @@ def test_version():
     (["run", "late-gant"], 64, "no scenario of that name; did you mean 'late-grant'?"),
     (["test", "python3 x.py", "nothing-like"], 64, "nothing-like: there is no such file, and no scenario of that name"),
     (["run", "elsewhere/late-grant.yaml"], 64, "No such file or directory; picklock has a scenario of that name: late-grant"),
-    (["test", "/usr/bin/python3", str(ROOT / "harness" / "conftest.py")], 64, f"quote that as one word: 'python3 {ROOT}/harness/conftest.py'"),
+    (["test", "/usr/bin/python3", str(ROOT / "harness" / "conftest.py")], 64, f"quote that as one word: '.. {ROOT}/harness/conftest.py'"),
     (["test", "--once", "python3", "x.py"], 64, "if it belongs to the command, quote that as one word: 'python3 x.py'"),
     (["run", "--scheme", str(ROOT / "harness" / "conftest.py")], 64, "a lock program in any language goes with --worker 'COMMAND'"),
     (["help", "rn"], 64, "did you mean 'run'?"),

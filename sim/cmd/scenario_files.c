@@ -13,12 +13,16 @@ bool scenario_files_is_matrix(const char *path)
     return !strcmp(slash ? slash + 1 : path, "matrix.yaml");
 }
 
-static int is_scenario(const struct dirent *entry)
+size_t scenario_files_stem(const char *name)
 {
     static const char ending[] = ".yaml";
-    const size_t length = strlen(entry->d_name), tail = sizeof ending - 1;
-    return entry->d_name[0] != '.' && length > tail &&
-           !strcmp(entry->d_name + length - tail, ending) &&
+    const size_t length = strlen(name), tail = sizeof ending - 1;
+    return length > tail && !strcmp(name + length - tail, ending) ? length - tail : 0;
+}
+
+static int is_scenario(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && scenario_files_stem(entry->d_name) &&
            !scenario_files_is_matrix(entry->d_name);
 }
 

@@ -3,6 +3,7 @@
 #define PICKLOCK_CMD_SCENARIO_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct scenario_files {
     char **paths; /* owned */
@@ -12,6 +13,9 @@ struct scenario_files {
 /* Adds those of the folder, in the order of their names. false: it has none. */
 bool scenario_files_add(struct scenario_files *files, const char *folder);
 void scenario_files_free(struct scenario_files *files);
+
+/* How many characters of a file's name are before .yaml; 0: it has not the name of a scenario. */
+size_t scenario_files_stem(const char *name);
 
 /* scenarios/ also holds the explorer's expected matrix, which is none. */
 bool scenario_files_is_matrix(const char *path);

@@ -88,23 +88,20 @@ static char *file_of(const char *word)
 /* Behind why it cannot be read: what somebody who wrote that most likely meant. */
 static enum fail say_meant(const char *word, struct failure *failure)
 {
-    static const char ending[] = ".yaml";
     const struct failure why = *failure;
-    const char *slash = strrchr(word, '/');
-    char *name = memory_text(slash ? slash + 1 : word);
-    const size_t length = strlen(name), tail = sizeof ending - 1;
-    const bool is_named_so = length > tail && !strcmp(name + length - tail, ending);
-    if (is_named_so)
-        name[length - tail] = '\0';
-    char *ours = is_named_so && access(word, F_OK) != 0 ? path_named(name) : NULL;
+    const char *slash = strrchr(word, '/'), *file = slash ? slash + 1 : word;
+    const bool is_there = access(word, F_OK) == 0;
+    const int stem = (int)scenario_files_stem(file);
+    char *name = memory_format("%.*s", stem, file);
+    char *ours = stem && !is_there ? path_named(name) : NULL;
     if (ours)
         (void)failure_set(failure, why.code, "%s; picklock has a scenario of that name: %s",
                           why.text, name);
-    else if (!is_named_so && access(word, F_OK) == 0)
+    else if (!stem && is_there)
         (void)failure_set(
             failure, why.code,
             "%s\nA scenario's file ends with .yaml. If %s belongs to a command, quote "
-            "that as one word: 'python3 %s'",
+            "that as one word: '.. %s'",
             why.text, word, word);
     free(ours);
     free(name);
