@@ -56,10 +56,11 @@ def kept(monkeypatch, tmp_path):
     return tmp_path / "cache"
 
 
-def explored(picklock, tmp_path, lock, *options):
+def explored(picklock, tmp_path, lock, clients=2, rounds=1):
     path = tmp_path / "lock.py"
     path.write_text(lock + RUN)
-    ran = picklock("explore", "--worker", f"{PYTHON} -B {path}", "--fault", "none,slow-work", *options, timeout=300)
+    ran = picklock("explore", "--worker", f"{PYTHON} -B {path}", "--fault", "none,slow-work", "--clients", clients, "--rounds", rounds,
+                   timeout=300)
     return ran, " ".join(ran.out.split())
 
 
@@ -88,10 +89,10 @@ def past(port, words):
 """
 
 
-@pytest.mark.parametrize("clients", ["1", "2"])
+@pytest.mark.parametrize("clients", [1, 2])
 def test_who_releases_past_the_proxy_is_not_blamed(picklock, tmp_path, kept, clients):
     """What is replayed shows a lock that nobody released, and says that somebody did: so nothing of it counts."""
-    ran, said = explored(picklock, tmp_path, LOCK % ("False", "True", b"") + ANSWERED + WHOLE, "--clients", clients)
+    ran, said = explored(picklock, tmp_path, LOCK % ("False", "True", b"") + ANSWERED + WHOLE, clients=clients, rounds=2)
     assert ran.status == 2 and "2 cells: 0 safe, 0 nobody's fault, 0 broken, 0 stuck, 2 unknown" in said, ran
     assert "unknown, because somebody went past the proxy: server 1 has had" in said and "untrue-answer" not in said, ran
     assert "confirmed" not in said and not (kept.exists() and list(kept.iterdir())), ran
@@ -176,7 +177,7 @@ def test_a_run_that_reads_past_the_proxy_is_unknown(picklock, tmp_path, scenario
 
 def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):
     """As a run notices it: by what becomes of the key."""
-    ran, said = explored(picklock, tmp_path, LOCK % (BESIDE_OTHERS, "True", b"SET lock x PX 300\r\n") + CHILD, "--clients", "4", "--rounds", "1")
+    ran, said = explored(picklock, tmp_path, LOCK % (BESIDE_OTHERS, "True", b"SET lock x PX 300\r\n") + CHILD, clients=4)
     assert ran.status == 2 and "no fault, and 1 more cell: unknown, because replayed beside the others" in said, ran
     assert "somebody changed the key 'lock' past the proxy" in said and "somebody went past" not in said, ran
 
@@ -185,7 +186,7 @@ def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):
 def test_who_asks_past_it_beside_others_alone_is_unknown(picklock, tmp_path, kept, frees):
     """It changes nothing there: the connections of the replays are counted, and none of them confirms anything."""
     lock = LOCK.replace('self.ask("EVAL", FREE, 1, self.settings.key, self.token)', frees)
-    ran, said = explored(picklock, tmp_path, lock % (BESIDE_OTHERS, "True", b"GET lock\r\n") + CHILD, "--clients", "4", "--rounds", "1")
+    ran, said = explored(picklock, tmp_path, lock % (BESIDE_OTHERS, "True", b"GET lock\r\n") + CHILD, clients=4)
     assert ran.status == 2 and "no fault, and 1 more cell: unknown, because somebody went past the proxy" in said, ran
     assert "confirmed" not in said and not (kept.exists() and list(kept.iterdir())), ran
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, ROOT, children_of, name_and_stat_of, until
 
-FAULTS = "none,slow-work,stall,late-request,restart-empty"
+FAULTS = "slow-work,stall,late-request"
 NAME = "replays-ahead"
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one processor there is no such child")
@@ -39,7 +39,7 @@ def lock(tmp_path_factory):
 
 
 def start(lock, folder, hangs="", **more):
-    return subprocess.Popen([PICKLOCK, "explore", "--worker", f"/usr/bin/python3 {lock}", "--clients", "2", "--rounds", "2", "--fault", FAULTS,
+    return subprocess.Popen([PICKLOCK, "explore", "--worker", f"/usr/bin/python3 {lock}", "--clients", "2", "--rounds", "1", "--fault", FAULTS,
                              "--no-cache", "--fail-on", "never", "--out", folder], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env={**os.environ, "HANGS": str(hangs)}, **more)
 
