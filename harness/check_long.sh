@@ -14,6 +14,7 @@ part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"
 part "asked: clocks"     env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_clocks"
 part "asked: extends"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_extend"
 part "asked: classes"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_classes"
+part "asked: replays"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_replay"
 part "asked: ends"       env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_ends"
 part "stress: both ways in" env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_live_stress_strikes"
 part "tests, long forms" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness --ignore harness/test_units.py harness

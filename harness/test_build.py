@@ -45,8 +45,11 @@ def test_a_small_piece_of_memory_is_of_malloc(tmp_path, compiler):
     assert "malloc" in listed and "memset" in listed
 
 
-@pytest.mark.parametrize("source", ["base/units", "base/memory", "proxy/link"])
-@pytest.mark.parametrize("flags", ["-O1 -g", "-O2 -DNDEBUG", "-O0", "-O3"])
+SOURCES, FLAGS = ("base/units", "base/memory", "proxy/link"), ("-O1 -g", "-O2 -DNDEBUG", "-O0", "-O3")
+
+
+@pytest.mark.parametrize("source, flags", [pytest.param(source, flags, marks=[] if at % 3 == number else [pytest.mark.long("each of both is there once")])
+                                           for at, flags in enumerate(FLAGS) for number, source in enumerate(SOURCES)])
 def test_any_optimisation_compiles_without_a_warning(tmp_path, source, flags):
     """All of it with gcc and clang: a part of CI (.ci/run)."""
     make(tmp_path, f"{source}.o", f"CFLAGS={flags}", "SANITIZE=address,undefined")

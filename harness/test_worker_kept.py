@@ -106,7 +106,7 @@ def test_what_it_reads_and_changes_keeps_no_answers(explore, tmp_path):
         assert f"none are kept: {tmp_path / 'shorter' / 'log'}, which the worker reads, changed meanwhile" in notes
 
 
-@pytest.mark.parametrize("mended", [True, False], ids=["mended", "broken"])
+@pytest.mark.parametrize("mended", [pytest.param(True, marks=pytest.mark.long("one of two")), False], ids=["mended", "broken"])
 def test_a_lock_that_lies_elsewhere_gets_its_verdict_in_the_run_behind_the_change(tmp_path, mended):
     """src/ beside tests/: the worker's file stays as it is."""
     for folder in ("src", "tests"):

@@ -46,12 +46,13 @@ def assert_same_verdicts(picklock, tmp_path, worker, scheme, scenarios, env=None
     return {name: theirs["verdict"] for name, (_, theirs) in rows.items()}
 
 
-FATES = {"none": "safe", "lose-reply": "leftover only", "late-request": "broken (late-grant, 6 steps)"}
+LONG = os.environ.get("PICKLOCK_LONG")
+FATES = {"none": "safe", **({"lose-reply": "leftover only"} if LONG else {}), "late-request": "broken (late-grant, 6 steps)"}
 
 
 def assert_decided(picklock, worker, env=None):
     """Timers that run behind an attempt, connections that it ends itself or minds the end of: all that is asked once, and each finding replayed."""
-    rounds = "2" if os.environ.get("PICKLOCK_LONG") else "1"
+    rounds = "2" if LONG else "1"
     ran = picklock("explore", "--worker", worker, "--clients", "2", "--rounds", rounds, "--fault", ",".join(FATES), env=env)
     assert ran.status == 1, ran
     for fault, fate in FATES.items():
@@ -76,6 +77,7 @@ def test_the_workers_of_the_documents_hand_over(picklock, tmp_path, program, blo
 
 
 @needs_npm
+@pytest.mark.long("npm redlock is decided in test_worker_asking.py")
 def test_warlock_is_decided_by_asking(picklock):
     assert_decided(picklock, WARLOCK, NODE_PATH)
 
@@ -131,16 +133,16 @@ def test_tokens_of_node_repeat_with_the_seed(picklock, worker):
 def test_npm_redlock_is_what_it_looks_like(picklock, tmp_path):
     """It asks three servers, and has the verdicts of `redlock`."""
     told = assert_same_verdicts(picklock, tmp_path, REDLOCK, "redlock",
-                                ["late-grant", "restart-empty", "restart-empty-quorum", "expired-lease-double-delete"], env=NODE_PATH)
-    assert told["restart-empty-quorum"] == told["expired-lease-double-delete"] == "violated"
-    assert told["late-grant"] == told["restart-empty"] == "holds"
+                                ["late-grant", "restart-empty-quorum", *(["restart-empty", "expired-lease-double-delete"] if LONG else [])], env=NODE_PATH)
+    assert {name for name, verdict in told.items() if verdict == "violated"} == {"restart-empty-quorum", "expired-lease-double-delete"} & set(told)
+    assert {name for name, verdict in told.items() if verdict == "holds"} == {"late-grant", "restart-empty"} & set(told)
 
 
 @needs_npm
 def test_npm_warlock_is_what_it_looks_like(picklock, tmp_path):
     """It locks a key of another name, sends its commands in small letters, and has the verdicts of `set-nx-px-cad`."""
     told = assert_same_verdicts(picklock, tmp_path, WARLOCK, "set-nx-px-cad",
-                                ["expired-lease-double-delete", "duplicated-set", "restart-empty", "script-flush"], env=NODE_PATH)
+                                ["restart-empty", "script-flush", *(["expired-lease-double-delete", "duplicated-set"] if LONG else [])], env=NODE_PATH)
     assert told["restart-empty"] == "violated" and told["script-flush"] == "holds"
 
 
@@ -232,8 +234,8 @@ def test_ruby_hands_over_and_repeats_with_the_seed(picklock):
 @needs_ruby
 def test_a_lock_in_ruby_is_what_it_looks_like(picklock, tmp_path):
     told = assert_same_verdicts(picklock, tmp_path, RUBY, "set-nx-px-cad",
-                                ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-delete"])
-    assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
+                                ["late-grant", "duplicated-delete", *(["expired-lease-double-delete", "restart-empty"] if LONG else [])])
+    assert told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
 
 
 RUBY_WAITS = """
@@ -328,8 +330,8 @@ def test_java_hands_over_and_repeats_with_the_seed(picklock, java):
 @needs_java
 def test_a_lock_in_java_is_what_it_looks_like(picklock, java, tmp_path):
     told = assert_same_verdicts(picklock, tmp_path, java, "set-nx-px-cad",
-                                ["expired-lease-double-delete", "restart-empty", "late-grant", "duplicated-delete"])
-    assert told["restart-empty"] == told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
+                                ["late-grant", "duplicated-delete", *(["expired-lease-double-delete", "restart-empty"] if LONG else [])])
+    assert told["late-grant"] == "violated" and told["duplicated-delete"] == "holds"
 
 
 # --- Go ---
@@ -462,12 +464,14 @@ def test_redigo_hands_over_and_is_what_it_looks_like(picklock, redigo, tmp_path)
 
 # --- a naive lock in each language ---
 
+# Python's is found so in test_worker_verdict.py, and a lock of Ruby is decided above.
+other = pytest.mark.long("one of several languages")
 NAIVE = {
-    "python": (example("/usr/bin/python3", "naive_lock.py"), ()),
+    "python": (example("/usr/bin/python3", "naive_lock.py"), other),
     "node": (example("node", "naive_lock.js"), needs_node),
-    "ruby": (example("ruby", "naive_lock.rb"), needs_ruby),
-    "naive_java": (None, needs_java),
-    "naive_go": (None, (needs_go, pytest.mark.xdist_group("go"))),
+    "ruby": (example("ruby", "naive_lock.rb"), (needs_ruby, other)),
+    "naive_java": (None, (needs_java, other)),
+    "naive_go": (None, (needs_go, other, pytest.mark.xdist_group("go"))),
 }
 in_each_language = pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, (_, marks) in NAIVE.items()])
 

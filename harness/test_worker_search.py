@@ -7,7 +7,7 @@ import subprocess
 
 import jsonschema
 import pytest
-from conftest import PICKLOCK, ROOT
+from conftest import PICKLOCK, ROOT, run
 from workers import NAIVE, PYTHON, REDIS_PY, changed_naive, needs_redis_py
 
 # The same lock as NAIVE over a socket of its own: its processes begin in a third of the CPU, and each finding takes twenty.
@@ -33,10 +33,25 @@ def found(results):
             if one["verdict"] == "violated"}
 
 
-@pytest.mark.parametrize("how, runs, seed", [("random", 10, 3), ("pct", 12, 12), ("bounded", 100, 0)])
-def test_a_plain_delete_is_found(picklock, tmp_path, how, runs, seed):
-    """Whatever the search: the holder outlives its lease, and its DEL removes the next one's lock. With seeds that show it soon."""
-    ran, results = search(picklock, tmp_path, PLAIN, "--runs", runs, "--rounds", 1, "--fault", "slow-work", "--seed", seed, how=how)
+# The seed shows soon that the holder outlives its lease, and its DEL removes the next one's lock.
+PLAIN_RANDOM = (PLAIN, "--runs", 10, "--rounds", 1, "--fault", "slow-work", "--seed", 3)
+looks_at_it = pytest.mark.xdist_group("plain, random")
+
+
+@pytest.fixture(scope="module")
+def plain_random(tmp_path_factory):
+    """That search, once for those who look at it: (what ran, its results, its run folder)"""
+    folder = tmp_path_factory.mktemp("plain")
+    return *search(run, folder, *PLAIN_RANDOM, "--out", folder / "out"), folder / "out" / "latest"
+
+
+@pytest.mark.parametrize("how, more", [pytest.param("random", None, marks=looks_at_it), ("pct", ("--runs", 12, "--seed", 12)), ("bounded", ("--runs", 100, "--seed", 0))])
+def test_a_plain_delete_is_found(picklock, tmp_path, request, how, more):
+    """Whatever the search."""
+    if more:
+        ran, results = search(picklock, tmp_path, PLAIN, *more, "--rounds", 1, "--fault", "slow-work", how=how)
+    else:
+        ran, results, _ = request.getfixturevalue("plain_random")
     assert ran.status == 1, ran
     [row] = results["results"]
     assert row["search"]["method"] == how and row["worker"] == PLAIN
@@ -109,26 +124,25 @@ def test_redis_py_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path):
     assert ran.status in (1, 2) and found(results) == {("slow-work", "mutual-exclusion"): "overrun"}, ran
 
 
-def test_the_same_seed_finds_the_same(picklock, tmp_path):
-    told = []
-    for seed in (3, 3, 6):
-        _, results = search(picklock, tmp_path, PLAIN, "--runs", 10, "--rounds", 1, "--fault", "slow-work", "--seed", seed)
-        for row in results["results"]:
-            del row["seconds"]
-        told.append(results["results"])
+@looks_at_it
+def test_the_same_seed_finds_the_same(picklock, tmp_path, plain_random):
+    told = [plain_random[1]["results"]]
+    for seed in (3, 6):
+        told.append(search(picklock, tmp_path, *PLAIN_RANDOM[:-1], seed, "--out", tmp_path / "out")[1]["results"])
+    told = [[{name: said for name, said in row.items() if name != "seconds"} for row in rows] for rows in told]
     assert told[0] == told[1] and "unlock-bug" in str(told[0])
     assert told[0][0]["search"]["states"] != told[2][0]["search"]["states"]
 
 
-def test_a_schedule_replays_and_names_its_worker(picklock, tmp_path):
-    search(picklock, tmp_path, PLAIN, "--runs", 10, "--rounds", 1, "--fault", "slow-work", "--seed", 3, "--out", tmp_path / "out")
-    [path] = (tmp_path / "out" / "latest" / "schedules").glob("*release-own*")
+@looks_at_it
+def test_a_schedule_replays_and_names_its_worker(picklock, tmp_path, plain_random):
+    [path] = (plain_random[2] / "schedules").glob("*release-own*")
     assert f"\nworker: {PLAIN}\n" in path.read_text()
     again = picklock("replay", path, "--worker", PLAIN, "--out", tmp_path / "again")
     assert again.status == 1 and "release-own is violated (unlock-bug)" in again.out, again
     without = picklock("replay", path)
     assert without.status == 64 and f'it is a worker, named with --worker "{PLAIN}"' in " ".join(without.err.split()), without
-    [history] = (tmp_path / "out" / "latest" / "histories").glob("*release-own*")
+    [history] = (plain_random[2] / "histories").glob("*release-own*")
     checked = picklock("check", history, "--fail-on", "scheme")
     assert checked.status == 1 and "release-own is violated (unlock-bug)" in checked.out, checked
 
