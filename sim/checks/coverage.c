@@ -2,6 +2,7 @@
 #include "checks/coverage.h"
 
 #include "base/memory.h"
+#include "checks/asked.h"
 #include "checks/cause.h"
 #include "checks/replies.h"
 
@@ -12,12 +13,6 @@
  * more. */
 enum { BITS_A_VERB = 2, OPAQUE_VERB = VERB_COUNT };
 _Static_assert((OPAQUE_VERB + 1) * BITS_A_VERB <= 64, "executed has no room for every verb");
-
-/* An operation, since its client called it last. */
-struct operation_seen {
-    bool is_sent, is_executed; /* a command of it */
-    bool is_explained;         /* a fault, or an error, says why none was executed */
-};
 
 /* What was told as done, and no server was seen to do (yet). */
 struct undone {
@@ -55,7 +50,7 @@ struct coverage {
         int guess;      /* that attempt */
         struct undone undone;
         bool is_befallen; /* by a fault, since its acquire was called */
-        struct operation_seen asked[OP_COUNT];
+        struct operation_asked asked[OP_COUNT];
         struct replies replies;
     } * clients;
     bool is_missing;
@@ -372,20 +367,6 @@ static bool keeps_released(const struct coverage *coverage, const struct event *
     return false;
 }
 
-/* Where all is told that clients sent, who sent nothing asked nobody; and where servers were
- * struck, what was sent may have been lost. Of other answers than "released" nothing is missing
- * there; nor where any requests are told, and its client sent none. */
-static bool may_lack_command(const struct coverage *coverage, const struct event *event)
-{
-    const struct ledger *ledger = coverage->ledger;
-    const struct operation_seen *asked = &coverage->clients[event->client].asked[event->op];
-    if (head_is_simulated(ledger->head) || asked->is_executed || asked->is_explained)
-        return false;
-    if (event->result == RESULT_RELEASED)
-        return !ledger->head->has_all_commands || (asked->is_sent && !ledger->is_struck);
-    return !ledger->head->has_all_commands && (asked->is_sent || !ledger->has_sends);
-}
-
 /* Is that not what the servers' keys say, where nothing was asked? */
 static bool is_unlike_keys(const struct coverage *coverage, const struct event *event)
 {
@@ -394,6 +375,9 @@ static bool is_unlike_keys(const struct coverage *coverage, const struct event *
         return keeps_released(coverage, event);
     if (event->is_inferred)
         return false;
+    if (event->result == RESULT_GRANTED) /* else: returned() */
+        return coverage->clients[event->client].asked[OP_ACQUIRE].is_executed &&
+               pair_is_untold(ledger, event->client);
     if (event->result == RESULT_NOT_MINE)
         return ledger_is_owner(ledger, event->client, event->time_us);
     if (event->result == RESULT_REFUSED)
@@ -402,23 +386,22 @@ static bool is_unlike_keys(const struct coverage *coverage, const struct event *
            !ledger_has_extended(ledger, event->client);
 }
 
+static bool is_awaiting(struct coverage *coverage, int client)
+{
+    bool is_any = false;
+    for (int s = 0; s < coverage->ledger->head->servers; s++)
+        is_any |= seen_of(coverage, client)[s].awaited != 0;
+    return is_any;
+}
+
 static void note_asked(struct coverage *coverage, const struct event *event)
 {
-    struct coverage_client *client = &coverage->clients[event->client];
-    struct operation_seen *asked = &client->asked[event->op];
-    if (event->kind == EVENT_CALL)
-        *asked = (struct operation_seen){0};
-    else if (event->kind == EVENT_SEND)
-        asked->is_sent = true;
-    else if (event->kind == EVENT_FAULT ||
-             (event->kind == EVENT_HEAR && event->reply.kind == REPLY_ERROR))
-        asked->is_explained = true;
-    else if (event->attempt != coverage->ledger->clients[event->client].attempt)
-        return;
-    else if (event->kind == EVENT_EXECUTE)
-        asked->is_executed |= event_is_on(event, KEY_LOCK);
-    else if (event->kind == EVENT_RETURN && may_lack_command(coverage, event) &&
-             is_unlike_keys(coverage, event))
+    const struct ledger *ledger = coverage->ledger;
+    struct operation_asked *asked = &coverage->clients[event->client].asked[event->op];
+    asked_note(asked, event, event->attempt == ledger->clients[event->client].attempt);
+    if (event->kind == EVENT_RETURN && event->attempt == ledger->clients[event->client].attempt &&
+        asked_may_lack(asked, ledger, event->result, is_awaiting(coverage, event->client)) &&
+        is_unlike_keys(coverage, event))
         /* A line may be missing, or one is to come, of a client that does not wait for it. */
         note_undone(coverage, event, "nobody saw a server do what it says", UINT64_MAX);
 }

@@ -114,6 +114,15 @@ bool opaque_is_same(const struct opaque *one, const struct opaque *two)
            (is_known ? one->digest == two->digest : !strcmp(one->text, two->text));
 }
 
+bool opaque_is_read(const char *name)
+{
+    static const char *const reads[] = {"GET", "EXISTS", "TTL", "PTTL", "TYPE", "STRLEN"};
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        if (strcmp(reads[i], name) == 0)
+            return true;
+    return false;
+}
+
 const char *opaque_words(const struct opaque *opaque)
 {
     return opaque->text[0] ? opaque->text : opaque->name;

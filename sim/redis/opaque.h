@@ -1,9 +1,9 @@
 /* opaque.h - a command that is no row of commands.def: what a foreign lock program sent, as far as
  * people and files need it.
  *
- * Nobody executes it but a real server, and nobody judges it by its name: what it did is told by
- * its effects on keys (history/effect.h). The same file says how a value of a key, which may be any
- * bytes, is written as text. */
+ * Nobody executes it but a real server, and what it did is told by its effects on keys
+ * (history/effect.h), not by its name: that says no more than whether it can do anything. The same
+ * file says how a value of a key, which may be any bytes, is written as text. */
 #ifndef PICKLOCK_REDIS_OPAQUE_H
 #define PICKLOCK_REDIS_OPAQUE_H
 
@@ -34,6 +34,9 @@ void opaque_of_words(struct opaque *opaque, const char *const *words, const size
 
 /* The same command, for all that is known: name and bytes. */
 bool opaque_is_same(const struct opaque *one, const struct opaque *two);
+
+/* Does a command of that name change nothing, whatever it answers? */
+bool opaque_is_read(const char *name);
 
 /* For people: the text, or the name where nobody kept that. Borrowed from opaque. */
 const char *opaque_words(const struct opaque *opaque);

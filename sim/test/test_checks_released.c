@@ -214,31 +214,46 @@ enum answer_lines {
     LINES
 };
 
-static struct story *answers(enum operation op, enum result told, enum answer_lines lines)
+/* A has the lock, or, before B acquires it, had it. */
+static struct story *before_asking(enum operation op, bool has_all_commands)
 {
-    struct key_effect looked = refused(EFFECT_READ, A);
     struct story *story = foreign(ALL_PROMISES, 1);
-    const int client = op == OP_ACQUIRE ? B : A;
-    story->head.has_all_commands = lines == ALL_TOLD;
+    story->head.has_all_commands = has_all_commands;
     (void)story_begin(story, NULL);
-    looked.did = DID_READ;
     calls(story, A, OP_ACQUIRE);
     runs(story, A, OP_ACQUIRE, created(A));
     returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
     is_refused_by(story, B, A);
-    if (client == B) {
+    if (op == OP_ACQUIRE) {
         calls(story, A, OP_RELEASE);
         runs(story, A, OP_RELEASE, deleted(A));
         returns(story, A, OP_RELEASE, RESULT_RELEASED);
-        looked.before = BEFORE_ABSENT;
-        looked.has_old = false;
     }
+    return story;
+}
+
+/* What whoever looks finds then. */
+static struct key_effect found(enum operation op)
+{
+    struct key_effect effect = refused(EFFECT_READ, A);
+    effect.did = DID_READ;
+    if (op == OP_ACQUIRE) {
+        effect.before = BEFORE_ABSENT;
+        effect.has_old = false;
+    }
+    return effect;
+}
+
+static struct story *answers(enum operation op, enum result told, enum answer_lines lines)
+{
+    struct story *story = before_asking(op, lines == ALL_TOLD);
+    const int client = op == OP_ACQUIRE ? B : A;
     for (int i = 0; i <= (lines == CUT_AND_AGAIN); i++) {
         calls(story, client, op);
         if (lines == CUT)
             sends_script(story, client, op);
         if (lines == RUN || i > 0)
-            runs(story, client, op, i > 0 ? expiry(DID_LENGTHENED, LEASE_MS) : looked);
+            runs(story, client, op, i > 0 ? expiry(DID_LENGTHENED, LEASE_MS) : found(op));
         returns(story, client, op, told);
     }
     ends(story);
@@ -272,6 +287,53 @@ static void an_answer_that_no_server_gave_may_be_of_a_missing_line(void **state)
         }
 }
 
+/* Who looks first, and then does what it was called for: the second line may be missing, unless all
+ * commands are there, or requests are told, and each was executed; or what looked could have done
+ * it. */
+static void who_looked_may_have_gone_on(void **state)
+{
+    enum { LOOKED, SENT_MORE, MISSING, SENT_NO_MORE = MISSING, WHOLE, SCRIPT, WAYS };
+    static const struct opaque look = {.name = "GET", .text = "GET lock", .keys = 1u << KEY_LOCK};
+    static const struct {
+        enum operation op;
+        enum result told;
+        enum property property;
+    } tried[] = {{OP_ACQUIRE, RESULT_GRANTED, PROPERTY_TRUTHFUL},
+                 {OP_ACQUIRE, RESULT_REFUSED, PROPERTY_TRUTHFUL},
+                 {OP_EXTEND, RESULT_DONE, PROPERTY_TRUTHFUL},
+                 {OP_EXTEND, RESULT_NOT_MINE, PROPERTY_TRUTHFUL},
+                 {OP_RELEASE, RESULT_NOT_MINE, PROPERTY_TRUTHFUL},
+                 {OP_RELEASE, RESULT_RELEASED, PROPERTY_NO_ORPHAN}};
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+        for (int way = LOOKED; way < WAYS; way++) {
+            const enum operation op = tried[i].op;
+            const int client = op == OP_ACQUIRE ? B : A;
+            if (way == SENT_NO_MORE && tried[i].told == RESULT_RELEASED)
+                continue; /* what it sent may be missing, too */
+            struct story *story = before_asking(op, way == WHOLE);
+            struct effects effects = {.count = 1, .on = {found(op)}};
+            struct event event = {.kind = EVENT_SEND, .client = client, .op = op, .opaque = &look};
+            calls(story, client, op);
+            if (way == SENT_MORE || way == SENT_NO_MORE)
+                happens(story, event);
+            event.kind = EVENT_EXECUTE;
+            event.opaque = way == SCRIPT ? &script : &look;
+            event.effects = &effects;
+            event.reply = INTEGER(0);
+            happens(story, event);
+            if (way == SENT_MORE)
+                sends_script(story, client, op);
+            returns(story, client, op, tried[i].told);
+            ends(story);
+            const char *gap = checks_gap(story->checks);
+            assert_true((gap && strstr(gap, "nobody saw")) == (way < MISSING));
+            assert_true((story->findings[tried[i].property].cause == CAUSE_UNTRUE_ANSWER) ==
+                        (way >= MISSING));
+            story_free(story);
+        }
+}
+
 /* Where requests are told, who sent none asked nobody. */
 static void who_sent_nothing_is_told_from_memory(void **state)
 {
@@ -290,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_that_no_server_gave_may_be_of_a_missing_line),
+        cmocka_unit_test(who_looked_may_have_gone_on),
         cmocka_unit_test(who_sent_nothing_is_told_from_memory),
         cmocka_unit_test(what_is_executed_without_a_call_is_missing_a_part),
         cmocka_unit_test(who_was_refused_has_released_nothing),

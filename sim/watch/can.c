@@ -56,7 +56,7 @@ static unsigned calls_can(const char *text, size_t length)
         for (size_t i = 0; i < run && i + 1 < sizeof name; i++)
             name[i] = (char)(at[i] - (at[i] >= 'a' && at[i] <= 'z' ? 'a' - 'A' : 0));
         const struct command_row *row = row_of(at, run);
-        if (!row && !kind_is_read(name))
+        if (!row && !opaque_is_read(name))
             return CAN_BITS_ALL;
         /* A time-out may be written into it. */
         can |= row ? row->can | (row->unit_us ? CAN_DELETE : 0) : 0;
@@ -96,7 +96,7 @@ unsigned command_can(const struct command_said *said)
     const struct command_row *row = row_of(said->name, strlen(said->name));
     if (kind_is_script(said->name))
         return script_can(said);
-    if (kind_is_read(said->name))
+    if (opaque_is_read(said->name))
         return 0;
     if (strcmp(said->name, "SET") == 0 || strcmp(said->name, "SETNX") == 0)
         return set_can(said);

@@ -52,12 +52,6 @@ bool kind_names_many(const char *name)
     return IS_IN(many, name);
 }
 
-bool kind_is_read(const char *name)
-{
-    static const char *const reads[] = {"GET", "EXISTS", "TTL", "PTTL", "TYPE", "STRLEN"};
-    return IS_IN(reads, name);
-}
-
 bool kind_says_no(const char *name)
 {
     static const char *const writes[] = {"SET", "SETNX", "DEL", "UNLINK", "EXPIRE", "PEXPIRE"};

@@ -14,8 +14,6 @@ bool kind_is_flush(const char *name);
 bool kind_is_script(const char *name);
 /* Can it name any number of keys to be written? */
 bool kind_names_many(const char *name);
-/* Does it change nothing, whatever is answered? */
-bool kind_is_read(const char *name);
 /* Has it changed nothing, when nil or 0 is answered? */
 bool kind_says_no(const char *name);
 /* Does it matter whatever keys it names? Asked of every request, so the first letter decides most.

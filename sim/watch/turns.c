@@ -141,7 +141,7 @@ static bool is_idle(const struct watched_request *turn, const char *reply, size_
     const bool is_no =
         length >= 4 && (memcmp(reply, "$-1\r", 4) == 0 || memcmp(reply, ":0\r\n", 4) == 0 ||
                         memcmp(reply, "_\r\n", 3) == 0);
-    return kind_is_read(turn->name) ||
+    return opaque_is_read(turn->name) ||
            (is_no && kind_says_no(turn->name) && !words_set_says_old(words) &&
             (turn->before->is_there || turn->name[0] != 'S'));
 }
