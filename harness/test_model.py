@@ -1,5 +1,6 @@
 """The model of a server against a real redis-server: the same commands, the same times, the same answers."""
 
+import os
 import re
 import subprocess
 
@@ -7,9 +8,10 @@ import pytest
 from conftest import BUILD, PATIENCE_S, ROOT, make
 
 PROGRAM = BUILD / "test" / "differential"
-COMMANDS = 100_000
+ALL = 100_000
+COMMANDS = ALL if os.environ.get("PICKLOCK_LONG") else 40_000
 
-# What a run must have met to mean anything: command, answer, and at least how often.
+# What a run of all must have met to mean anything, and another one its share of it: command, answer, and at least how often.
 MET = [
     ("SET_NX_PX", "OK", 100),
     ("SET_NX_PX", "nil", 100),
@@ -46,6 +48,10 @@ def differential():
     return call
 
 
+def share(least):
+    return max(1, least * COMMANDS // ALL)
+
+
 def test_model_and_server_agree(differential):
     done = differential("--seed", 1, "--commands", COMMANDS, "--answers")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -53,11 +59,11 @@ def test_model_and_server_agree(differential):
     assert int(re.search(r"agree: (\d+) commands", summary)[1]) >= COMMANDS
     assert {line.split(":")[0] for line in lines} >= {"restarts", "evictions"}
     for fault, least in (("restarts", 30), ("evictions", 500)):
-        assert int(next(line for line in lines if line.startswith(fault)).split(": ")[1]) >= least
+        assert int(next(line for line in lines if line.startswith(fault)).split(": ")[1]) >= share(least)
     for command, answer, least in MET:
         line = next(line for line in lines if line.startswith(f"{command}:"))
         seen = re.search(rf" {re.escape(answer)}=(\d+)", line)
-        assert seen and int(seen[1]) >= least, f"{command} was hardly answered {answer}: {line}"
+        assert seen and int(seen[1]) >= share(least), f"{command} was hardly answered {answer}: {line}"
 
 
 def test_another_seed_is_another_run(differential):
