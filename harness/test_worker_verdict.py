@@ -155,11 +155,10 @@ def test_what_a_scenario_alone_shows_is_not_called_the_shortest(picklock, worker
     assert "A counterexample (unlock-bug), in expired-lease-double-delete" in (tmp_path / "out" / "latest" / "index.html").read_text()
 
 
-@needs_redis_py
-def test_of_a_library_only_what_is_known_is_blamed(picklock, tmp_path):
+def test_of_a_right_lock_only_what_is_known_is_blamed(picklock, tmp_path):
     out = tmp_path / "out"
-    ran = picklock("test", REDIS_PY, SCENARIO, "--fault", "lose-reply,late-request", *SMALL, "--out", out)
-    assert ran.status == 1 and "Verdict: redis_py_lock.py fails: late-grant." in ran.out, ran
+    ran = picklock("test", RIGHT, SCENARIO, "--fault", "lose-reply,late-request", *SMALL, "--out", out)
+    assert ran.status == 1 and "Verdict: scheme_worker.py fails: late-grant." in ran.out, ran
     assert "Found, and not counted: overrun (nobody's fault), leftover (nobody's fault)." in flat(ran.out), ran
     failed = {(row["kind"], prop["cause"]) for row in results_of(out)["results"] for prop in row["properties"] if prop.get("failed")}
     assert failed == {("cell", "late-grant")}
