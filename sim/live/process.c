@@ -328,20 +328,28 @@ int64_t process_strangers(const struct process *process)
     return count;
 }
 
-enum fail process_finish(struct process *process, struct failure *failure)
+static enum fail become_ready(struct process *process, struct failure *failure)
 {
-    if (process->control)
-        return FAIL_NONE;
     if (process_await_ready(process, failure) ||
         (process->clock && process_prove_steered(process, failure)))
         return FAIL_UNAVAILABLE;
     process->tells_peers = knows_our_control(process);
-    if (process_strangers(process) > 0) {
-        control_shut(process->control);
-        process->control = NULL;
+    if (process_strangers(process) > 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "port %d: " PROCESS_NOT_ALONE, process->port);
-    }
     return process_note_settings(process, failure);
+}
+
+enum fail process_finish(struct process *process, struct failure *failure)
+{
+    if (process->control)
+        return FAIL_NONE;
+    const enum fail fail = become_ready(process, failure);
+    if (!fail)
+        return FAIL_NONE;
+    /* No worker was told of it, so that none was there, whether it tells who connects or not. */
+    control_shut(process->control);
+    process->control = NULL;
+    return fail;
 }
 
 enum fail process_start(struct process *process, const struct process_options *options,

@@ -233,6 +233,29 @@ static void who_comes_before_it_is_ready_makes_it_unfit(void **state)
     (void)close(other);
 }
 
+/* Nor is anybody missed at one that another server's answer shows not to be there: its port was
+ * taken, and it does not tell who connects. It stands still, so that it does not end before. */
+static void one_whose_port_was_taken_had_no_worker(void **state)
+{
+    struct process taker, late;
+    char folder[PROCESS_PATH_MAX], other[PROCESS_PATH_MAX];
+    (void)state;
+    prepare(false);
+    assert_int_equal(spares_folder(&servers, folder, &why), FAIL_NONE);
+    const struct process_options first = {.folder = folder, .shim = servers.shim};
+    assert_int_equal(process_start(&taker, &first, &why), FAIL_NONE);
+    assert_int_equal(spares_folder(&servers, other, &why), FAIL_NONE);
+    const struct process_options second = {
+        .folder = other, .shim = servers.shim, .port = taker.port};
+    assert_int_equal(process_begin(&late, &second, &why), FAIL_NONE);
+    assert_int_equal(process_stop(&late, &why), FAIL_NONE);
+    assert_int_equal(process_finish(&late, &why), FAIL_UNAVAILABLE);
+    assert_non_null(strstr(why.text, PROCESS_PORT_TAKEN));
+    servers_end_process(&servers, &late);
+    expect_none();
+    process_kill(&taker);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_servers, close_servers)
@@ -245,6 +268,7 @@ int main(void)
         TEST(one_in_reserve_is_asked_too),
         TEST(one_that_does_not_tell_is_said),
         TEST(who_comes_before_it_is_ready_makes_it_unfit),
+        TEST(one_whose_port_was_taken_had_no_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
