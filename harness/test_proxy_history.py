@@ -72,6 +72,20 @@ def test_what_is_right_holds_and_no_token_is_written(upstream, tmp_path):
     assert len({event["token"] for event in of_kind(client, "return", "acquire") if "token" in event}) == 2
 
 
+def test_it_is_judged_as_a_whole_where_it_was_followed(upstream, tmp_path):
+    with recorded(upstream, tmp_path) as client:
+        follows = subprocess.Popen([PICKLOCK, "check", "--follow", tmp_path / "h.jsonl", "--json", tmp_path / "r.json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        with client() as a, client() as b:
+            for _ in range(2):
+                assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)
+                assert a.eval(CAD, 1, "lock:1", A) == 1
+                assert b.set("lock:1", B, nx=True, px=20000) and b.eval(CAD, 1, "lock:1", B) == 1
+    said, _ = follows.communicate(timeout=PATIENCE_S)
+    row, = json.loads((tmp_path / "r.json").read_text())["results"]
+    assert follows.returncode == 0 and row["verdict"] == "holds" == verdicts(tmp_path)[2]["verdict"], said
+
+
 def test_what_is_wrong_is_violated(upstream, tmp_path):
     with recorded(upstream, tmp_path) as client, client() as a, client() as b:
         assert a.set("lock:1", A, nx=True, px=20000) and not b.set("lock:1", B, nx=True, px=20000)

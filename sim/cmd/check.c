@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* clang-format off */
 const char cmd_check_help[] =
@@ -37,6 +38,7 @@ const char cmd_check_help[] =
 struct check {
     const char *scheme, *fail_on, *json; /* as they were given */
     int follows, wants_timeline;
+    bool is_incomplete; /* as its head says */
     const char *path;
     struct source_options source;
     struct scheme_list schemes;
@@ -80,19 +82,15 @@ static void show(void *context, const struct checks *checks)
 /* --scheme names the one that the history is of. */
 static enum fail take_head(void *context, const struct history_head *head, struct failure *failure)
 {
-    const struct check *check = context;
+    struct check *check = context;
+    check->is_incomplete = *head->incomplete != '\0';
     return scheme_list_has(&check->schemes, head->scheme, check->path, failure);
 }
 
-static enum fail judge(struct check *check, struct results *results, struct failure *failure)
+static enum fail judge_once(struct check *check, struct results *results, struct failure *failure)
 {
-    struct follow follow = {.stop = &cmd_stop};
     struct shown shown = {.out = has_json_on_stdout(check) ? stderr : stdout};
     struct history_judged judged;
-    if (check->follows) {
-        cmd_catch_signals();
-        check->source.follow = &follow;
-    }
     enum fail fail =
         judge_history(&(struct history_judging){.path = check->path,
                                                 .source = check->source,
@@ -105,6 +103,41 @@ static enum fail judge(struct check *check, struct results *results, struct fail
                       results, &judged, failure);
     free(judged.gap);
     return fail ? file_kind_hint(FILE_HISTORY, check->path, failure) : FAIL_NONE;
+}
+
+static struct results results_none(void)
+{
+    return (struct results){.picklock = PICKLOCK_VERSION, .command = "check"};
+}
+
+/* Its writer could not know, when it began, who would come, and what it would miss. Where nobody
+ * can read it again, it stays as it is. */
+static void judge_whole(struct check *check, struct results *results)
+{
+    struct results whole = results_none();
+    struct failure unread = {0};
+    struct stat state;
+    check->source.follow = NULL;
+    if (stat(check->path, &state) == 0 && S_ISREG(state.st_mode) &&
+        !judge_once(check, &whole, &unread)) {
+        results_free(results);
+        *results = whole;
+    } else {
+        results_free(&whole);
+    }
+}
+
+static enum fail judge(struct check *check, struct results *results, struct failure *failure)
+{
+    struct follow follow = {.stop = &cmd_stop};
+    if (!check->follows)
+        return judge_once(check, results, failure);
+    cmd_catch_signals();
+    check->source.follow = &follow;
+    const enum fail fail = judge_once(check, results, failure);
+    if (!fail && check->is_incomplete && !follow.ended && !cmd_stop)
+        judge_whole(check, results);
+    return fail;
 }
 
 static enum fail print_timeline(const char *path, const struct results *results,
@@ -178,7 +211,7 @@ static enum fail parse(int argc, char **argv, struct check *check, struct failur
 int cmd_check(int argc, char **argv)
 {
     struct failure failure = {0};
-    struct results results = {.picklock = PICKLOCK_VERSION, .command = "check"};
+    struct results results = results_none();
     struct check check = {.fails_on = FAIL_ON_UNSAID};
     if (parse(argc, argv, &check, &failure))
         return cmd_failed(&failure);
