@@ -41,6 +41,7 @@ struct coverage {
     bool is_granted; /* somebody was */
     bool has_calls;
     bool is_silent;   /* no server is spoken of */
+    bool may_lose;    /* a fault of a server may have lost what was sent */
     unsigned servers; /* bit a server: it is spoken of */
     unsigned refuse;  /* bit a server: it refuses connections now */
     struct coverage_client {
@@ -49,7 +50,8 @@ struct coverage {
         char *guessed;  /* it was granted what no server was seen to execute, nor since; or NULL */
         int guess;      /* that attempt */
         struct undone undone;
-        bool is_befallen; /* by a fault, since its acquire was called */
+        bool is_befallen; /* by a fault, since its acquire was called; */
+        bool may_lose;    /* by one that may have lost what it sent, or the reply */
         struct operation_asked asked[OP_COUNT];
         struct replies replies;
     } * clients;
@@ -203,14 +205,14 @@ static void granted(struct coverage *coverage, const struct event *event)
         note_undone(coverage, event, "nobody saw the server do all that it asked", seen->awaited);
 }
 
-/* What it asked was lost, or comes later, by a fault, and it has not waited for that. A scheme of
- * ours waits; what is inferred is so from an answer. */
+/* What it asked, or its reply, may have been lost by a fault, and it has not waited for that: one
+ * that only delays, pauses or copies loses none. A scheme of ours waits; what is inferred is so
+ * from an answer. */
 static bool may_have_guessed(const struct coverage *coverage, const struct event *event)
 {
     const struct ledger *ledger = coverage->ledger;
     return coverage->has_heard && ledger->head->has_all_commands && !ledger->scheme &&
-           !event->is_inferred &&
-           (ledger->is_struck || coverage->clients[event->client].is_befallen);
+           !event->is_inferred && (coverage->may_lose || coverage->clients[event->client].may_lose);
 }
 
 static void returned(struct coverage *coverage, const struct event *event)
@@ -330,6 +332,8 @@ static void note_lost(struct seen *seen, const struct event *event)
 static void reach_changes(struct coverage *coverage, const struct event *event)
 {
     const unsigned server = 1u << event->server;
+    coverage->may_lose |=
+        fault_blame(event->fault) == FAULT_OF_SERVER && fault_may_lose(event->fault);
     if (fault_ends_outage(event->fault))
         coverage->refuse &= ~server;
     if (fault_effect(event->fault) != FAULT_PUTS_OUT_OF_REACH ||
@@ -420,8 +424,12 @@ void coverage_event(struct coverage *coverage, const struct event *event)
         note_asked(coverage, event);
     compare_replies(coverage, event);
     if (event->kind == EVENT_CALL && event->op == OP_ACQUIRE)
-        coverage->clients[event->client].is_befallen = false;
-    coverage->clients[event->client].is_befallen |= event->kind == EVENT_FAULT;
+        coverage->clients[event->client].is_befallen = coverage->clients[event->client].may_lose =
+            false;
+    if (event->kind == EVENT_FAULT) {
+        coverage->clients[event->client].is_befallen = true;
+        coverage->clients[event->client].may_lose |= fault_may_lose(event->fault);
+    }
     coverage->has_calls |= event->kind == EVENT_CALL;
     see_guessed(coverage, event);
     if (event->attempt != ledger->clients[event->client].attempt)

@@ -13,10 +13,10 @@
  * has it; every server, where somebody called and none is spoken of; of a quorum, one. Where the
  * head says that all commands are there, a grant of a foreign lock, to a client that has asked
  * before, and has no key there, is not missing anything: nothing was asked; nor is one that it
- * asked for, behind a fault: it guessed. Not so of a grant that is inferred, for that was
- * answered. A foreign history may have been recorded at the clients only, at some of them, or
- * have lost a line. Never: what a scheme should have done; one that answers by guess has sent
- * something, or is judged by its answers alone. */
+ * asked for, behind a fault that may have lost that: it guessed. Not so of a grant that is
+ * inferred, for that was answered. A foreign history may have been recorded at the clients only,
+ * at some of them, or have lost a line. Never: what a scheme should have done; one that answers
+ * by guess has sent something, or is judged by its answers alone. */
 #ifndef PICKLOCK_CHECKS_COVERAGE_H
 #define PICKLOCK_CHECKS_COVERAGE_H
 

@@ -66,6 +66,26 @@ enum fault_effect fault_effect(enum fault fault)
     return row_of(fault)->effect;
 }
 
+bool fault_may_lose(enum fault fault)
+{
+    switch (fault_effect(fault)) {
+    case FAULT_LOSES_REQUEST:
+    case FAULT_LOSES_REPLY:
+    case FAULT_SENDS_AGAIN:
+    case FAULT_REFUSES:
+    case FAULT_GIVES_UP:
+    case FAULT_CANCELS:
+    case FAULT_SILENCES:
+    case FAULT_HOLDS_DIALS:
+    case FAULT_KILLS:
+    case FAULT_MOVES_SLOT:
+    case FAULT_PUTS_OUT_OF_REACH:
+        return true;
+    default:
+        return fault_breaks(fault) != FAULT_BREAKS_NONE;
+    }
+}
+
 bool fault_forgets(enum fault fault)
 {
     enum fault_keys keys = fault_keys(fault);

@@ -70,6 +70,9 @@ enum fault_keys fault_keys(enum fault fault);
 enum fault_breaks fault_breaks(enum fault fault);
 enum fault_effect fault_effect(enum fault fault);
 
+/* Can a request on its way be lost by it, or its reply: or does its client not wait for it? */
+bool fault_may_lose(enum fault fault);
+
 /* Does the server forget more than the lock key: counters of tokens, guarded data? */
 bool fault_forgets(enum fault fault);
 

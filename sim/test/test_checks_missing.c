@@ -127,6 +127,9 @@ enum guess {
     TOLD_AN_ERROR,
     SAID_TO_BE_ALL,
     SAID_TO_BE_ALL_AND_STRUCK,
+    SAID_TO_BE_ALL_AND_CUT,
+    SAID_TO_BE_ALL_AND_DELAYED,
+    SAID_TO_BE_ALL_AND_FLUSHED,
     GUESSES
 };
 
@@ -142,7 +145,11 @@ static struct story *granted_by(enum guess guess)
     sends_script(story, C, OP_ACQUIRE);
     if (guess == SAID_TO_BE_ALL_AND_STRUCK)
         strikes(story, "silent-server", -1, 0, 1);
-    if (guess == WAS_DELAYED || guess == IS_DELAYED)
+    if (guess == SAID_TO_BE_ALL_AND_CUT)
+        strikes(story, "lose-reply", C, 0, 0);
+    if (guess == SAID_TO_BE_ALL_AND_FLUSHED)
+        strikes(story, "flush-scripts", -1, 0, 0);
+    if (guess == WAS_DELAYED || guess == IS_DELAYED || guess == SAID_TO_BE_ALL_AND_DELAYED)
         strikes(story, "delay", C, 0, guess == IS_DELAYED ? LEASE_MS : 0);
     runs(story, B, OP_ACQUIRE, refused(EFFECT_SET, A));
     hears_script(story, B, OP_ACQUIRE, INTEGER(1));
@@ -171,7 +178,10 @@ static void a_grant_that_no_server_executed_is_missing_a_part(void **state)
                                                    [GIVEN_UP] = VERDICT_VIOLATED,
                                                    [TOLD_AN_ERROR] = VERDICT_VIOLATED,
                                                    [SAID_TO_BE_ALL] = VERDICT_UNKNOWN,
-                                                   [SAID_TO_BE_ALL_AND_STRUCK] = VERDICT_VIOLATED};
+                                                   [SAID_TO_BE_ALL_AND_STRUCK] = VERDICT_VIOLATED,
+                                                   [SAID_TO_BE_ALL_AND_CUT] = VERDICT_VIOLATED,
+                                                   [SAID_TO_BE_ALL_AND_DELAYED] = VERDICT_UNKNOWN,
+                                                   [SAID_TO_BE_ALL_AND_FLUSHED] = VERDICT_UNKNOWN};
     (void)state;
     for (enum guess guess = EXECUTED; guess < GUESSES; guess++) {
         struct story *story = granted_by(guess);
