@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "test/story.h"
+#include "test/foreign_story.h"
 
 /* A's release, executed once or twice, and heard. */
 static void a_reply_that_was_not_the_servers_is_a_changed_line(void **state)
@@ -163,9 +163,36 @@ static void what_is_heard_was_executed_whatever_its_key_is(void **state)
             }
 }
 
+/* A SET that is refused says nil. One that says OK has written, or a line was changed: nobody is
+ * blamed for what was told of it. What a script says is its own affair. */
+static void a_set_is_not_refused_with_ok(void **state)
+{
+    static const struct opaque set = {
+        .name = "SET", .text = "SET lock b NX", .keys = 1u << KEY_LOCK};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct effects effects = {.count = 1, .on = {refused(EFFECT_SET, A)}};
+        struct story *story = foreign_whole(ALL_PROMISES, 1);
+        takes(story, A);
+        calls(story, B, OP_ACQUIRE);
+        happens(story, (struct event){.kind = EVENT_EXECUTE,
+                                      .client = B,
+                                      .op = OP_ACQUIRE,
+                                      .reply = {.kind = i == 1 ? REPLY_NIL : REPLY_OK},
+                                      .opaque = i == 2 ? &script : &set,
+                                      .effects = &effects});
+        returns(story, B, OP_ACQUIRE, RESULT_GRANTED);
+        ends(story);
+        assert_true((story->findings[PROPERTY_TRUTHFUL].cause == CAUSE_UNTRUE_ANSWER) == (i > 0));
+        assert_true(!!checks_gap(story->checks) == (i == 0));
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_is_not_refused_with_ok),
         cmocka_unit_test(a_reply_that_was_not_the_servers_is_a_changed_line),
         cmocka_unit_test(what_is_not_kept_contradicts_nothing),
         cmocka_unit_test(what_is_heard_was_executed_whatever_its_key_is),
