@@ -129,6 +129,28 @@ class Worker(Worker):
     assert ran.status == 64 and "answered request 4 (acquire) twice" in ran.err, ran
 
 
+def test_a_promise_that_changes_is_told_with_both(picklock, worker, tmp_path):
+    """From one client to the next; and behind a reset, when something was judged by it: no verdict."""
+    ran = once(picklock, worker("""
+class Worker(Worker):
+    def init(self, settings):
+        Worker.promises = ["expiry", "token"] if settings.name == "B" else ["expiry"]
+        super().init(settings)
+"""))
+    assert ran.status == 64 and "worker B: it promises expiry, token as it is ready (init), and expiry was promised before" in ran.err, ran
+    ran = picklock("test", worker("""
+class Worker(Worker):
+    begun = 0
+
+    def init(self, settings):
+        Worker.begun += 1
+        Worker.promises = ["expiry"] if Worker.begun == 1 else ["expiry", "token"]
+        super().init(settings)
+"""), "hand-over", "--fault", "none", "--budget", "2s", "--no-cache", "--out", tmp_path / "out")
+    said = " ".join((ran.out + ran.err).split())
+    assert ran.status == 2 and "it promises expiry, token as it is ready (reset), and expiry was promised before" in said, ran
+
+
 def test_a_worker_that_answers_again_much_later(picklock, worker):
     """From a timer of its own, while it is asked for something else."""
     ran = once(picklock, worker("""

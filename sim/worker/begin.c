@@ -131,7 +131,6 @@ static enum fail init_worker(struct session *session, int client, struct failure
     const struct worker_slot *slot = &session->clients[client];
     if (session_make_ready(session, client, WORKER_INIT, failure))
         return failure->code;
-    session->promises = slot->answer.promises;
     (void)snprintf(session->library, sizeof session->library, "%s", slot->answer.library);
     return session_prove_time(session, client, failure);
 }

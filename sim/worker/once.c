@@ -351,18 +351,14 @@ static enum fail hand_over(struct once *once, struct failure *failure)
 
 static void tell_beginning(struct once *once)
 {
-    char promises[200] = "", line[LINE_MAX_BYTES];
-    size_t used = 0;
-    for (unsigned i = 0; i < WORKER_PROMISE_COUNT; i++)
-        if (session_promises(once->session) & 1u << i)
-            used += (size_t)snprintf(promises + used, sizeof promises - used, "%s%s",
-                                     used ? ", " : "", worker_promise_name((enum worker_promise)i));
+    char promises[PROMISES_TEXT_MAX], line[LINE_MAX_BYTES];
     const char *library = session_library(once->session);
     (void)snprintf(line, sizeof line, "%s%stwo workers, redis-server %s, a lease of %.0f ms",
                    library, library[0] ? ": " : "", session_server_version(once->session),
                    (double)once->options->lease_us / 1000);
     tell(once, line);
-    (void)snprintf(line, sizeof line, "they promise: %s", used ? promises : "nothing");
+    (void)snprintf(line, sizeof line, "they promise: %s",
+                   worker_promises_print(session_promises(once->session), promises));
     tell(once, line);
     tell(once, "their clocks are ours, and so are the server's: proved");
     const char *unsteady = session_unsteady(once->session);

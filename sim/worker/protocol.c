@@ -32,9 +32,15 @@ const char *worker_op_name(enum worker_op op)
     return ops[op];
 }
 
-const char *worker_promise_name(enum worker_promise promise)
+const char *worker_promises_print(unsigned set, char text[PROMISES_TEXT_MAX])
 {
-    return promises[promise];
+    size_t used = 0;
+    (void)strcpy(text, "nothing");
+    for (unsigned i = 0; i < WORKER_PROMISE_COUNT; i++)
+        if (set & 1u << i)
+            used += (size_t)snprintf(text + used, PROMISES_TEXT_MAX - used, "%s%s",
+                                     used ? ", " : "", promises[i]);
+    return text;
 }
 
 const char *protocol_quote(const char *bytes, size_t length, char *text, size_t size)

@@ -74,7 +74,11 @@ enum fail protocol_read(const char *line, size_t length, struct worker_answer *a
                         struct failure *failure);
 
 const char *worker_op_name(enum worker_op op);
-const char *worker_promise_name(enum worker_promise promise);
+
+enum { PROMISES_TEXT_MAX = 200 };
+
+/* "expiry, token", or "nothing". promises: bit enum worker_promise. Returns text. */
+const char *worker_promises_print(unsigned promises, char text[PROMISES_TEXT_MAX]);
 
 /* Somebody's bytes as text for people: cut, and what cannot be printed as dots. At most size bytes;
  * returns text. */

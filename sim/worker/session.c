@@ -43,6 +43,25 @@ static bool suits(enum worker_op op, enum answer_kind kind)
     return kind == ANSWER_OK || kind == ANSWER_NOT_OK || kind == ANSWER_ERROR;
 }
 
+/* Each that is ready, for the first time or again, promises the same. */
+static void note_promises(struct worker_slot *slot, enum worker_op op, unsigned promises)
+{
+    struct session *session = slot->session;
+    struct failure failure = {0};
+    char now[PROMISES_TEXT_MAX], before[PROMISES_TEXT_MAX];
+    if (session->has_promises && promises != session->promises) {
+        (void)failure_set(&failure, FAIL_INPUT,
+                          "it promises %s as it is ready (%s), and %s was promised before: what a "
+                          "lock promises does not change",
+                          worker_promises_print(promises, now), worker_op_name(op),
+                          worker_promises_print(session->promises, before));
+        session_fail(session, slot->number, &failure);
+        return;
+    }
+    session->has_promises = true;
+    session->promises = promises;
+}
+
 static void on_answer(void *context, struct worker *worker, const struct worker_answer *answer)
 {
     struct session *session = context;
@@ -65,6 +84,8 @@ static void on_answer(void *context, struct worker *worker, const struct worker_
         wrong_answer(slot, answer->id, "twice");
     else if (!suits(pending->op, answer->kind))
         wrong_answer(slot, answer->id, "with what is an answer to something else");
+    else if (answer->kind == ANSWER_READY)
+        note_promises(slot, pending->op, answer->promises);
     pending->is_answered = true;
     if (answer->id != slot->asked_id)
         return; /* late: of what was given up */

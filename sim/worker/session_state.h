@@ -114,7 +114,8 @@ struct session {
     int64_t turns;                     /* commands that have waited at a server so far */
     int protocol, database;            /* what its workers said: HELLO, SELECT */
     bool has_selected;
-    bool wants_who; /* one of them has said who it is: so each has to, on each connection */
+    bool wants_who;    /* one of them has said who it is: so each has to, on each connection */
+    bool has_promises; /* one of them has said what it promises: so has each, each time */
     unsigned promises;
     bool is_past;  /* a server had a connection that is none of ours */
     unsigned dead; /* bit a server: its process has ended, and nobody has taken its place yet */
