@@ -165,6 +165,27 @@ def test_a_key_that_never_expires_is_told_where_that_is_promised(picklock, tmp_p
     assert ran.status == is_told and ('never expires, ttl_ms is 10 s, and the worker promises "expiry"' in ran.err) == is_told, ran
 
 
+@pytest.mark.parametrize("promises", ['["expiry", "token"]', '["expiry"]'])
+def test_a_key_with_the_same_value_each_time_is_told_where_a_token_is_promised(picklock, tmp_path, promises):
+    path, program = tmp_path / "constant.py", PLAIN.replace("self.settings.name", '"locked"').replace('["expiry"]', promises)
+    assert '"locked"' in program and f"promises = {promises}" in program
+    path.write_text(program + RUN)
+    ran = picklock("test", "--once", f"{PYTHON} {path}")
+    is_told = "token" in promises
+    words = "the key has the value 'locked' behind the grant of A and behind that of B, and the worker promises \"token\""
+    assert ran.status == is_told and (words in ran.err) == is_told, ran
+
+
+def test_a_refusal_behind_a_key_that_was_made_names_the_usual_mistakes(picklock, tmp_path):
+    path = tmp_path / "forgets.py"
+    for more, is_told in ("super().acquire(wait_ms)", True), ("return False", False):
+        path.write_text(f"{PLAIN}\nclass Worker(Worker):\n    def acquire(self, wait_ms):\n        {more}\n{RUN}")
+        ran = picklock("test", "--once", f"{PYTHON} {path}")
+        said = " ".join(ran.err.split())
+        assert ran.status == 1 and "answered ok: false, but nobody holds the lock" in said, ran
+        assert ("has made the key: does it return nothing (None, undefined)" in said and "(a missing await)" in said) == is_told, ran
+
+
 def test_an_acquire_that_polls_is_told_that_it_has_one_attempt(picklock, tmp_path):
     path = tmp_path / "polling.py"
     path.write_text("import time\n" + PLAIN + """

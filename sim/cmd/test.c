@@ -80,17 +80,17 @@ static void print_line(void *context, const char *line)
 
 static int test_once(struct once_options *options)
 {
-    struct failure failure = {0}, odd_expiry = {0};
+    struct failure failure = {0}, odd_key = {0};
     int columns = text_columns(stdout);
     cmd_catch_signals();
     options->stop = &cmd_stop;
     options->line = print_line;
     options->context = &columns;
-    options->odd_expiry = &odd_expiry;
+    options->odd_key = &odd_key;
     if (once_run(options, &failure))
         return cmd_failed(&failure);
-    if (odd_expiry.code)
-        return cmd_failed(&odd_expiry);
+    if (odd_key.code)
+        return cmd_failed(&odd_key);
     printf("\nA clean hand-over: as expected.\n");
     return FAIL_NONE;
 }

@@ -49,7 +49,7 @@ static enum fail check_worker(const struct test_lock *test, struct failure *fail
 {
     bool is_silent = output_takes_stdout(&test->output);
     int commands;
-    struct failure odd_expiry = {0};
+    struct failure odd_key = {0};
     const struct once_options options = {.command = test->command,
                                          .redis_server = test->redis_server,
                                          .lease_us = test->lease_us,
@@ -59,13 +59,13 @@ static enum fail check_worker(const struct test_lock *test, struct failure *fail
                                          .stop = &cmd_stop,
                                          .line = print_line,
                                          .context = &is_silent,
-                                         .odd_expiry = &odd_expiry};
+                                         .odd_key = &odd_key};
     heartbeat_begin();
     heartbeat_say("%s", checking);
     enum fail fail = twice_run(&options, &commands, failure);
     heartbeat_end();
-    if (!fail && odd_expiry.code)
-        cmd_say("%s", odd_expiry.text);
+    if (!fail && odd_key.code)
+        cmd_say("%s", odd_key.text);
     if (!fail && !is_silent) {
         char *said = memory_format(
             "a clean hand-over, and the same again in new processes: %d command%s each", commands,

@@ -25,9 +25,10 @@ struct once {
     uint64_t monotonic_reads[CLIENTS], wall_reads[CLIENTS]; /* told so far */
     int64_t fence;                                          /* the largest */
     bool has_fence;
-    int64_t until_us[CLIENTS]; /* it has the lock at least until then; 0: it has not */
-    bool has_noticed[CLIENTS]; /* since it was last asked for something */
-    struct failure notice;     /* the first notice that is not so */
+    int64_t until_us[CLIENTS];  /* it has the lock at least until then; 0: it has not */
+    bool has_noticed[CLIENTS];  /* since it was last asked for something */
+    struct failure notice;      /* the first notice that is not so */
+    char value[VALUE_TEXT_MAX]; /* of the lock's key behind the grant of A; "": not there */
 };
 
 static const char names[CLIENTS][NAME_MAX_BYTES] = {"A", "B"};
@@ -264,9 +265,30 @@ static enum fail check_fence(struct once *once, int client, struct failure *fail
     return FAIL_NONE;
 }
 
+static enum fail look_at_server(const struct once *once, int server, struct lock_key *key,
+                                struct key_state *state, struct failure *failure)
+{
+    redisContext *control = session_control(once->session, server);
+    const int database = session_database(once->session);
+    if ((database && control_do(control, failure, "SELECT %d", database)) ||
+        look_for_key(control, KEY, key, failure))
+        return failure->code;
+    return look_at(control, key, state, failure);
+}
+
+/* Nothing is said of it where nobody can look. */
+static bool is_key_there(const struct once *once)
+{
+    struct failure unread = {0};
+    struct lock_key key = {.name = KEY};
+    struct key_state state;
+    return !look_at_server(once, 0, &key, &state, &unread) && state.is_there;
+}
+
 static enum fail step(struct once *once, int client, enum worker_op op, bool is_refused,
                       const char *why, struct failure *failure)
 {
+    const bool may_make = op == WORKER_ACQUIRE && !is_refused && !is_key_there(once);
     if (perform(once, client, op, failure))
         return failure->code;
     const struct worker_answer *answer = session_answer(once->session, client);
@@ -281,6 +303,13 @@ static enum fail step(struct once *once, int client, enum worker_op op, bool is_
             "worker %s was asked to %s, and got the lock behind the lease of %s, "
             "which had ended at %.1f ms: an attempt took longer than a lease. " ONE_ATTEMPT,
             names[client], worker_op_name(op), names[!client], (double)held_us / 1000);
+    if (may_make && answer->kind == ANSWER_NOT_OK && is_key_there(once))
+        return failure_set(
+            failure, FAIL_EXPECTATION,
+            "worker %s was asked to %s, and answered ok: false, but %s, and what it sent has made "
+            "the key: does it return nothing (None, undefined), which is false, or go on without "
+            "its library's answer (a missing await)?",
+            names[client], worker_op_name(op), why);
     if ((answer->kind == ANSWER_NOT_OK) != is_refused)
         return failure_set(failure, FAIL_EXPECTATION,
                            "worker %s was asked to %s, and answered ok: %s, but %s", names[client],
@@ -294,7 +323,7 @@ static void compare_expiry(const struct once *once, const struct key_state *stat
                            int64_t acquire_us)
 {
     const int64_t lease_us = once->options->lease_us, left_us = state->ttl_us;
-    struct failure *odd = once->options->odd_expiry;
+    struct failure *odd = once->options->odd_key;
     const bool is_promised = session_promises(once->session) & 1u << WORKER_PROMISES_EXPIRY;
     char lasts[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
     if (!odd || odd->code || !state->is_there)
@@ -316,23 +345,45 @@ static void compare_expiry(const struct once *once, const struct key_state *stat
         units_print_rounded(left_us, lasts), wanted);
 }
 
+/* The same key behind the grant of B: does it say that another attempt wrote it? */
+static void compare_value(struct once *once, const struct key_state *state)
+{
+    struct failure *odd = once->options->odd_key;
+    if (!(session_promises(once->session) & 1u << WORKER_PROMISES_TOKEN) || !odd || odd->code ||
+        !state->is_there || strcmp(once->value, state->value) != 0)
+        return;
+    (void)failure_set(odd, FAIL_EXPECTATION,
+                      "the key has the value '%.60s' behind the grant of A and behind that of B, "
+                      "and the worker promises \"token\": write another one at each acquire, such "
+                      "as a random one, or leave the promise out",
+                      state->value);
+}
+
 /* Whoever keeps the lock under another name is not looked at any further. */
 static enum fail check_key(struct once *once, struct failure *failure)
 {
-    struct session *session = once->session;
     struct lock_key key = {.name = KEY};
     struct key_state state;
     for (int i = 0; i < once->options->servers; i++) {
-        redisContext *control = session_control(session, i);
-        if ((session_database(session) &&
-             control_do(control, failure, "SELECT %d", session_database(session))) ||
-            look_for_key(control, KEY, &key, failure) || look_at(control, &key, &state, failure))
+        if (look_at_server(once, i, &key, &state, failure))
             return failure->code;
-        compare_expiry(once, &state, session_now_us(session));
+        compare_expiry(once, &state, session_now_us(once->session));
+        if (i == 0 && state.is_there)
+            (void)snprintf(once->value, sizeof once->value, "%s", state.value);
     }
     return look_check_grant(&key, KEY, failure)
                ? failure_wrap(failure, "worker A was granted the lock")
                : FAIL_NONE;
+}
+
+static enum fail check_key_again(struct once *once, struct failure *failure)
+{
+    struct lock_key key = {.name = KEY};
+    struct key_state state;
+    if (look_at_server(once, 0, &key, &state, failure))
+        return failure->code;
+    compare_value(once, &state);
+    return FAIL_NONE;
 }
 
 static enum fail hand_over(struct once *once, struct failure *failure)
@@ -344,6 +395,7 @@ static enum fail hand_over(struct once *once, struct failure *failure)
         (extends && step(once, 0, WORKER_EXTEND, false, "A holds the lock", failure)) ||
         step(once, 0, WORKER_RELEASE, false, "A holds the lock", failure) ||
         step(once, 1, WORKER_ACQUIRE, false, "A has released the lock", failure) ||
+        check_key_again(once, failure) ||
         step(once, 1, WORKER_RELEASE, false, "B holds the lock", failure))
         return failure->code;
     return FAIL_NONE;

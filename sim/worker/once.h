@@ -22,9 +22,10 @@ struct once_options {
     /* A command that a worker sends, at that world time, in words; borrowed. NULL: nobody asks. */
     void (*sent)(void *context, int client, int64_t now_us, const char *words);
     void *context;
-    /* Not NULL: set (FAIL_EXPECTATION) where the lock's key, behind a grant, has an expiry that is
-     * far from the lease. The hand-over goes on. */
-    struct failure *odd_expiry;
+    /* Not NULL: set (FAIL_EXPECTATION) where the lock's key, behind a grant, is not what the worker
+     * promises: its expiry is far from the lease, or its value is that of the grant before. The
+     * hand-over goes on. */
+    struct failure *odd_key;
 };
 
 /* FAIL_EXPECTATION: it was no clean hand-over, and why. FAIL_INPUT: the worker does not follow the
