@@ -171,6 +171,34 @@ def test_a_process_that_is_left_behind_gives_no_verdict(picklock, worker, tmp_pa
     assert told == is_told == (row["verdict"] == "unknown"), row
 
 
+# io_uring_setup(4, zeros): by the C library, and by instructions of its own.
+RING = """
+import ctypes, mmap
+class Worker(Worker):
+    def release(self):
+        done = super().release()
+        zeros = ctypes.create_string_buffer(4096)
+        {call}
+        return done
+"""
+BY_LIBRARY = "assert ctypes.CDLL(None, use_errno=True).syscall(425, 4, zeros) == -1 and ctypes.get_errno() == errno.ENOSYS"
+BY_ITSELF = (r"code = mmap.mmap(-1, 4096, prot=7); code.write(b'\xb8\xa9\x01\x00\x00\x0f\x05\xc3'); "  # mov eax, 425; syscall; ret
+             "at = ctypes.addressof(ctypes.c_char.from_buffer(code)); self.kept = code; "
+             "open(%r, 'a').write(str(ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_uint, ctypes.c_char_p)(at)(4, zeros)) + ' ')")
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+def test_a_ring_of_the_kernels_gives_no_verdict(picklock, worker, tmp_path):
+    """What it does in there takes real time. Who asks by the C library has none, as with many kernels, and goes on without."""
+    row, _ = verdict_of(picklock, tmp_path, worker("import errno" + RING.format(call=BY_LIBRARY)), scenario("expired-lease-double-delete"))
+    assert row["verdict"] != "unknown" and not row["trouble"], row
+    made = tmp_path / "made"
+    row, _ = verdict_of(picklock, tmp_path, worker(RING.format(call=BY_ITSELF % str(made))), scenario("expired-lease-double-delete"))
+    if int(made.read_text().split()[0]) < 0:
+        pytest.skip("this kernel makes no rings")
+    assert row["verdict"] == "unknown" and "has a ring of io_uring" in row["trouble"], row
+
+
 def test_a_worker_that_asks_another_program(picklock, worker):
     """It waits for its output, and nothing else would make it go on."""
     ran = once(picklock, worker("""

@@ -371,12 +371,18 @@ redisContext *session_control(const struct session *session, int server)
     return servers_control(&session->servers, server);
 }
 
-/* It lives by the real time, and is not waited for: what it would still do nobody here sees. */
-static enum fail check_children(const struct session *session, struct failure *failure)
+/* They live by the real time, and are not waited for: what they would still do nobody here sees. */
+static enum fail check_helpers(const struct session *session, struct failure *failure)
 {
     char name[WORKER_CHILD_BYTES];
     for (int i = 0; i < session->options.clients; i++) {
         const struct worker_slot *slot = &session->clients[i];
+        if (slot->worker && worker_has_ring(slot->worker))
+            return failure_set(failure, FAIL_UNKNOWN,
+                               "worker %s has a ring of io_uring: what the kernel does there for "
+                               "it takes real time, and is not waited for. Let it wait by calls "
+                               "(poll, read)",
+                               session->options.names[i]);
         if (!slot->worker || slot->beginning.has_children ||
             !worker_has_living_children(slot->worker))
             continue;
@@ -395,7 +401,7 @@ enum fail session_check_past(struct session *session, struct failure *failure)
 {
     struct failure found;
     enum fail fail = servers_find_strangers(&session->servers, &found);
-    fail = fail ? fail : check_children(session, &found);
+    fail = fail ? fail : check_helpers(session, &found);
     session->is_past |= fail == FAIL_UNKNOWN;
     return fail ? failure_set(failure, FAIL_UNKNOWN, "%s", found.text) : FAIL_NONE;
 }

@@ -235,10 +235,10 @@ void session_set_dead(struct session *session, int server, bool is_dead);
 enum fail session_refuse_all(struct session *session, int server, struct failure *failure);
 enum fail session_accept(struct session *session, int server, struct failure *failure);
 redisContext *session_control(const struct session *session, int server);
-/* Has no worker a process that it has started since it began? Have all servers, replicas and those
- * before them, too, had no connections but ours so far: those that came through the proxy, and
- * those that servers_note_dial() was told of? FAIL_UNKNOWN: somebody went past the proxy, or may
- * have, or that is not known. */
+/* Has no worker a ring of io_uring, or a process that it has started since it began? Have all
+ * servers, replicas and those before them, too, had no connections but ours so far: those that came
+ * through the proxy, and those that servers_note_dial() was told of? FAIL_UNKNOWN: somebody went
+ * past the proxy, or may have, or that is not known. */
 enum fail session_check_past(struct session *session, struct failure *failure);
 /* Has that shown, that somebody did? */
 bool session_is_past(const struct session *session);

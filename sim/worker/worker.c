@@ -7,6 +7,7 @@
 #include "worker/runtime.h"
 #include "worker/supervisor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,6 +80,22 @@ bool worker_has_children(const struct worker *worker)
 bool worker_has_living_children(const struct worker *worker)
 {
     return find_child(worker, true);
+}
+
+bool worker_has_ring(const struct worker *worker)
+{
+    char path[64], to[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", worker->launched.pid);
+    DIR *folder = worker->has_ended ? NULL : opendir(path);
+    bool has = false;
+    for (const struct dirent *entry; folder && !has && (entry = readdir(folder));) {
+        const ssize_t length = readlinkat(dirfd(folder), entry->d_name, to, sizeof to - 1);
+        to[length > 0 ? length : 0] = '\0';
+        has = strcmp(to, "anon_inode:[io_uring]") == 0;
+    }
+    if (folder)
+        (void)closedir(folder);
+    return has;
 }
 
 const char *worker_child_name(const struct worker *worker, char text[WORKER_CHILD_BYTES])

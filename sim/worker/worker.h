@@ -63,7 +63,9 @@ int worker_pid(const struct worker *worker);
 bool worker_has_children(const struct worker *worker);
 /* Which have not ended? The others are there until they are waited for. */
 bool worker_has_living_children(const struct worker *worker);
-/* The program of one of them, in brackets and behind a blank; "": it is not known. */
+/* Has it a ring of io_uring, past the library that tells it that there are none? */
+bool worker_has_ring(const struct worker *worker);
+/* The program of one of its processes, in brackets and behind a blank; "": it is not known. */
 enum { WORKER_CHILD_BYTES = 24 };
 const char *worker_child_name(const struct worker *worker, char text[WORKER_CHILD_BYTES]);
 

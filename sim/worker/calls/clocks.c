@@ -162,6 +162,13 @@ enum call_fate on_sched_yield(struct calls *calls, struct held_thread *thread)
     return FATE_YIELDS;
 }
 
+enum call_fate on_io_uring_setup(struct calls *calls, struct held_thread *thread)
+{
+    (void)calls;
+    thread->value = -ENOSYS;
+    return FATE_VALUE;
+}
+
 /* --- random --- */
 
 enum call_fate draw_random(struct calls *calls, struct held_thread *thread, int address)

@@ -21,6 +21,7 @@ const struct call_row call_table[] = {
     {SYS_clock_nanosleep, on_clock_nanosleep},
     {SYS_sched_yield, on_sched_yield},
     {SYS_getrandom, on_getrandom},
+    {SYS_io_uring_setup, on_io_uring_setup},
     {SYS_futex, on_futex},
     {SYS_ppoll, on_ppoll},
     {SYS_pselect6, on_pselect6},

@@ -119,6 +119,7 @@ bool calls_after(struct calls *calls, uint64_t amount, int64_t *until_us);
 enum call_fate calls_wait_until(struct held_thread *thread, int64_t until_us, int64_t late);
 call_handler on_clock_gettime, on_gettimeofday, on_time, on_nanosleep, on_clock_nanosleep,
     on_sched_yield, on_getrandom;
+call_handler on_io_uring_setup; /* there is none here: what it would wait for lasts real time */
 /* Random bytes, for a call whose argument of that number is an address, and the next a length. */
 enum call_fate draw_random(struct calls *calls, struct held_thread *thread, int address);
 
