@@ -262,14 +262,14 @@ def test_bad_use(tmp_path, arguments, status, words):
     assert result.status == status and words in told(result), result.err
 
 
-TREE = "sleep 1000 & echo $!; setsid sh -c 'sleep 1000 & echo $!' & wait $!; echo $$; "
+TREE = "sleep 1000 & echo $!; setsid sh -c 'sleep 1000 & echo $!' & wait $!; "
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("heeds", ["", "trap '' TERM HUP; "], ids=["that dies of it", "that ignores it"])
 def test_who_ends_a_command_ends_all_that_it_has_started(tmp_path, number, heeds):
     """Also one in a session of its own, that has lost its parent."""
-    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", "bash", "-c", TREE + heeds + "sleep 1000; true"],
+    with subprocess.Popen([PICKLOCK, "watch", "--key", "lock:*", "--out", tmp_path, "--", "bash", "-c", TREE + heeds + "echo $$; sleep 1000; true"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
         started = [int(watching.stdout.readline()) for _ in range(3)]
         watching.send_signal(number)
