@@ -33,12 +33,12 @@ class Worker(Worker):
     ("signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 60)", "setitimer()"),
     ("signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(60)", "alarm()"),
     ("open('/proc/uptime').read()", "/proc/uptime"),
-    ("os.path.exists('/proc/timer_list') and open('/proc/timer_list')", "/proc/timer_list"),
+    ("ctypes.CDLL(None).open(b'/proc/timer_list', os.O_RDONLY)", "/proc/timer_list"),  # root's alone, where there is one
 ])
 def test_a_clock_that_is_not_steered_gives_no_verdict(picklock, worker, what, words):
     """What a worker does by such a one would look like what it does by ours. That it sets none is no matter."""
     ran = once(picklock, worker(f"""
-import signal
+import ctypes, signal
 class Worker(Worker):
     def release(self):
         {what}

@@ -309,3 +309,17 @@ picklock_worker.run(Worker)
                            "--clients", 2, "--lease", "10s")
     assert ran.status == 2 and found["lease-exclusion"]["verdict"] == "unknown", ran
     assert "sent no command to the servers that it was given" in " ".join(ran.out.split()), ran
+
+
+def test_a_promise_that_changes_is_told(picklock, tmp_path, worker):
+    """From one process to the next: what is not promised is not judged, and what is judged was not promised by all."""
+    changes = """
+class Worker(Worker):
+    def init(self, settings):
+        Worker.promises = ["expiry", "token"] if settings.name == "c2" else ["expiry"]
+        super().init(settings)
+"""
+    ran = picklock("stress", "--worker", worker(changes), "--clients", "2", "--duration", "1s")
+    assert ran.status == 64 and "worker c2: it promises expiry, token as it is ready (init), and expiry was promised before" in ran.err, ran
+    ran, _, row = stress(picklock, tmp_path, worker(changes.replace("c2", "c9")), "--no-faults", "--clients", "2", "--duration", "1s")
+    assert ran.status == 0 and not row["trouble"], ran

@@ -104,24 +104,15 @@ static void released(struct member *member, const struct worker_answer *answer)
     think(member);
 }
 
-static void said_wrongly(struct member *member, const char *what)
-{
-    struct failure why = {0};
-    (void)failure_set(&why, FAIL_UNKNOWN, "worker c%d %s", member->number + 1, what);
-    crowd_doubt(member->crowd, &why);
-}
-
 static void ready(struct member *member, const struct worker_answer *answer)
 {
     struct worker_program *program = member->crowd->program;
-    char words[3 * PROMISES_TEXT_MAX], now[PROMISES_TEXT_MAX], before[PROMISES_TEXT_MAX];
-    if (program->is_known && answer->promises != program->promises) {
-        (void)snprintf(words, sizeof words,
-                       "promises %s as it is ready, and %s was promised before: what a lock "
-                       "promises does not change",
-                       worker_promises_print(answer->promises, now),
-                       worker_promises_print(program->promises, before));
-        said_wrongly(member, words);
+    struct failure changed;
+    if (program->is_known &&
+        worker_promises_stay(program->promises, answer->promises, WORKER_INIT, &changed)) {
+        changed.code = FAIL_UNKNOWN;
+        failure_wrap(&changed, "worker c%d", member->number + 1);
+        crowd_doubt(member->crowd, &changed);
         return;
     }
     program->is_known = true;
@@ -129,6 +120,13 @@ static void ready(struct member *member, const struct worker_answer *answer)
     (void)snprintf(program->library, sizeof program->library, "%s", answer->library);
     member->guarded.has_fence = answer->promises >> WORKER_PROMISES_FENCE & 1;
     think(member);
+}
+
+static void said_wrongly(struct member *member, const char *what)
+{
+    struct failure why = {0};
+    (void)failure_set(&why, FAIL_UNKNOWN, "worker c%d %s", member->number + 1, what);
+    crowd_doubt(member->crowd, &why);
 }
 
 static void on_lost(struct member *member)

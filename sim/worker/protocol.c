@@ -43,6 +43,19 @@ const char *worker_promises_print(unsigned set, char text[PROMISES_TEXT_MAX])
     return text;
 }
 
+enum fail worker_promises_stay(unsigned before, unsigned now, enum worker_op op,
+                               struct failure *failure)
+{
+    char said[PROMISES_TEXT_MAX], promised[PROMISES_TEXT_MAX];
+    if (now == before)
+        return FAIL_NONE;
+    return failure_set(failure, FAIL_INPUT,
+                       "it promises %s as it is ready (%s), and %s was promised before: what a "
+                       "lock promises does not change",
+                       worker_promises_print(now, said), worker_op_name(op),
+                       worker_promises_print(before, promised));
+}
+
 const char *protocol_quote(const char *bytes, size_t length, char *text, size_t size)
 {
     size_t used = 0;

@@ -80,6 +80,11 @@ enum { PROMISES_TEXT_MAX = 200 };
 /* "expiry, token", or "nothing". promises: bit enum worker_promise. Returns text. */
 const char *worker_promises_print(unsigned promises, char text[PROMISES_TEXT_MAX]);
 
+/* Each that is ready, for the first time or again, promises the same. FAIL_INPUT: this one does
+ * not; op: INIT or RESET. */
+enum fail worker_promises_stay(unsigned before, unsigned now, enum worker_op op,
+                               struct failure *failure);
+
 /* Somebody's bytes as text for people: cut, and what cannot be printed as dots. At most size bytes;
  * returns text. */
 const char *protocol_quote(const char *bytes, size_t length, char *text, size_t size);

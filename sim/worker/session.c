@@ -43,19 +43,12 @@ static bool suits(enum worker_op op, enum answer_kind kind)
     return kind == ANSWER_OK || kind == ANSWER_NOT_OK || kind == ANSWER_ERROR;
 }
 
-/* Each that is ready, for the first time or again, promises the same. */
 static void note_promises(struct worker_slot *slot, enum worker_op op, unsigned promises)
 {
     struct session *session = slot->session;
-    struct failure failure = {0};
-    char now[PROMISES_TEXT_MAX], before[PROMISES_TEXT_MAX];
-    if (session->has_promises && promises != session->promises) {
-        (void)failure_set(&failure, FAIL_INPUT,
-                          "it promises %s as it is ready (%s), and %s was promised before: what a "
-                          "lock promises does not change",
-                          worker_promises_print(promises, now), worker_op_name(op),
-                          worker_promises_print(session->promises, before));
-        session_fail(session, slot->number, &failure);
+    struct failure changed;
+    if (session->has_promises && worker_promises_stay(session->promises, promises, op, &changed)) {
+        session_fail(session, slot->number, &changed);
         return;
     }
     session->has_promises = true;
