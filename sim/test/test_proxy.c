@@ -148,6 +148,7 @@ static void a_held_request_holds_the_later_ones(void **state)
     int client = wire_client(&wire), server = wire_accept(&wire);
     wire_say(&wire, client, "A\r\nB\r\nC\r\n");
     wire_expect(&wire, server, "A\r\n");
+    WIRE_UNTIL(&wire, wire.hears.held);
     wire_expect_nothing(&wire, server);
     assert_int_equal(wire.hears.requests_count, 2); /* C has not even been shown */
     struct proxy_request *held = wire.hears.held;
@@ -171,6 +172,7 @@ static void a_held_reply_holds_the_later_ones(void **state)
     wire_say(&wire, client, "A\r\nB\r\n");
     wire_expect(&wire, server, "A\r\nB\r\n");
     wire_say(&wire, server, "+a\r\n+b\r\n");
+    WIRE_UNTIL(&wire, wire.hears.held_reply);
     wire_expect_nothing(&wire, client);
     assert_int_equal(wire.hears.replies_count, 1);
     proxy_reply_forward(wire.hears.held_reply);

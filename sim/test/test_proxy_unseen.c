@@ -116,11 +116,13 @@ static void what_is_held_holds_them(void **state)
     wire.hears.replies[0] = PROXY_HOLD;
     wire_say(&wire, client, GET("u1") GET("s2") GET("u3") GET("u4"));
     wire_expect(&wire, server, GET("u1"));
+    WIRE_UNTIL(&wire, wire.hears.held);
     wire_expect_nothing(&wire, server);
     proxy_request_forward(wire.hears.held);
     wire_expect(&wire, server, GET("s2") GET("u3") GET("u4"));
     wire_say(&wire, server, "+1\r\n+2\r\n+3\r\n+4\r\n");
     wire_expect(&wire, client, "+1\r\n");
+    WIRE_UNTIL(&wire, wire.hears.held_reply);
     wire_expect_nothing(&wire, client);
     proxy_reply_answer(wire.hears.held_reply, "-two\r\n", 6);
     wire_expect(&wire, client, "-two\r\n+3\r\n+4\r\n");
