@@ -25,7 +25,7 @@ FLAGS   = -std=c17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -UNDEBUG -Isim -isystem /usr/
           $(if $(LIBFUZZER),-fsanitize=fuzzer-no-link -DWITH_LIBFUZZER)
 # gcc's thread sanitizer does not know fences, and says so where one is: towards redis-server's process, which it does not see.
 UNFENCED = $(if $(filter thread,$(SANITIZE)),$(if $(findstring clang,$(CC)),,-Wno-tsan))
-LIBS    = -lhiredis -luv -lyaml -ljansson -lmicrohttpd -lssl -lcrypto -lm -lpthread -ldl
+LIBS    = -lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl
 
 SOURCES := $(filter-out sim/live/%_shim.c,$(wildcard $(LAYERS:%=sim/%/*.c) sim/worker/calls/*.c $(EXPLORE_LAYERS:%=sim/explore/%/*.c) \
              sim/explore/model/faults/*.c))

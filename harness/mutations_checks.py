@@ -30,7 +30,7 @@ CHECKS = ROOT / "sim" / "checks"
 COUNTS = ROOT / "harness" / "mutations.txt"
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-w", f"-I{ROOT / 'sim'}", "-isystem", "/usr/include/hiredis"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lmicrohttpd -lm -lpthread -ldl -lcmocka")
+LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl -lcmocka")
 ASAN = {"ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=0:quarantine_size_mb=4:hard_rss_limit_mb=1000"}
 # Thousands of histories each.
 RANDOM = {"test_checks_random", "test_checks_senseless", "test_checks_engines"}

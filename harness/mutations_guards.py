@@ -23,7 +23,7 @@ BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 EXPLORE = ROOT / "sim" / "explore"
 COUNTS = ROOT / "harness" / "mutations.txt"
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O1", "-w", f"-I{ROOT / 'sim'}", "-isystem", "/usr/include/hiredis"]
-LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lmicrohttpd -lssl -lcrypto -lm -lpthread -ldl -lcmocka")
+LIBS = shlex.split("-lhiredis -luv -lyaml -ljansson -lm -lpthread -ldl -lcmocka")
 WRAPPED = {"test_persistent_sets": ["-Wl,--wrap=persistent_sets_only"]}  # as in the Makefile
 PATIENCE_S = 300
 

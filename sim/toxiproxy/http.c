@@ -2,6 +2,7 @@
  * descriptor of epoll, which the loop watches. */
 #include "toxiproxy/http.h"
 
+#include "base/late_library.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -19,6 +20,18 @@ enum {
     FILES_A_CONNECTION = 4, /* of the open files that there may be it takes at most a quarter */
     LEAVING_PARTS = 10,     /* beside them a tenth of so many may be on their way out */
     IDLE_S = 60,
+};
+
+static struct {
+#define LATE(name) __typeof__(name) *name;
+#include "toxiproxy/microhttpd.def"
+#undef LATE
+} mhd;
+
+static const struct late_function functions[] = {
+#define LATE(name) {#name, &mhd.name},
+#include "toxiproxy/microhttpd.def"
+#undef LATE
 };
 
 /* A connection; in a ring by when it was last heard of. */
@@ -93,7 +106,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
     *of_client = client = memory_new(1, sizeof *client);
     client->descriptor =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     come(http, client);
     make_room(http);
 }
@@ -101,7 +114,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 static void note_heard(struct http *http, struct MHD_Connection *connection)
 {
     struct http_client *client =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (!client->before)
         return;
     leave(http, client);
@@ -136,7 +149,7 @@ static void keep(struct upload *upload, const char *bytes, size_t length)
 
 static enum MHD_Result header(struct MHD_Response *response, const char *name, const char *value)
 {
-    enum MHD_Result result = MHD_add_response_header(response, name, value);
+    enum MHD_Result result = mhd.MHD_add_response_header(response, name, value);
     assert(result == MHD_YES);
     return result;
 }
@@ -146,7 +159,7 @@ static enum MHD_Result send_answer(struct http *http, struct MHD_Connection *con
 {
     char number[32];
     size_t length = answer->body ? strlen(answer->body) : 0;
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = mhd.MHD_create_response_from_buffer(
         length, answer->body ? answer->body : "", MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
@@ -158,8 +171,8 @@ static enum MHD_Result send_answer(struct http *http, struct MHD_Connection *con
     } else if (answer->type) {
         header(response, "Content-Type", answer->type);
     }
-    enum MHD_Result result = MHD_queue_response(connection, (unsigned)answer->status, response);
-    MHD_destroy_response(response);
+    enum MHD_Result result = mhd.MHD_queue_response(connection, (unsigned)answer->status, response);
+    mhd.MHD_destroy_response(response);
     return result;
 }
 
@@ -183,7 +196,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     const struct api_request request = {
         .method = method,
         .path = url,
-        .agent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "User-Agent"),
+        .agent = mhd.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "User-Agent"),
         .body = upload->body ? upload->body : "",
         .length = upload->length,
         .is_too_large = upload->is_too_large,
@@ -221,9 +234,9 @@ static void turn(struct http *http)
     MHD_UNSIGNED_LONG_LONG ms;
     do {
         http->has_room = false;
-        MHD_run(http->daemon);
+        mhd.MHD_run(http->daemon);
     } while (http->has_room);
-    if (MHD_get_timeout(http->daemon, &ms) == MHD_YES) {
+    if (mhd.MHD_get_timeout(http->daemon, &ms) == MHD_YES) {
         int error = uv_timer_start(&http->timer, on_timer, ms, 0);
         assert(!error);
     } else {
@@ -253,7 +266,7 @@ void http_close(struct http *http)
 {
     uv_close((uv_handle_t *)&http->poll, on_closed);
     uv_close((uv_handle_t *)&http->timer, on_closed);
-    MHD_stop_daemon(http->daemon);
+    mhd.MHD_stop_daemon(http->daemon);
 }
 
 static struct MHD_Daemon *start(struct http *http, const struct proxy_address *listen)
@@ -265,7 +278,7 @@ static struct MHD_Daemon *start(struct http *http, const struct proxy_address *l
     if (listen->path[0] || getaddrinfo(listen->host, port, &hints, &found))
         return NULL;
     unsigned flags = MHD_USE_EPOLL | (found->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
-    struct MHD_Daemon *daemon = MHD_start_daemon(
+    struct MHD_Daemon *daemon = mhd.MHD_start_daemon(
         flags, (uint16_t)listen->port, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR,
         found->ai_addr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_NOTIFY_CONNECTION,
@@ -288,6 +301,9 @@ static int room_for_clients(void)
 enum fail http_new(struct http **made, uv_loop_t *loop, const struct proxy_address *listen,
                    struct collection *collection, int *port, struct failure *failure)
 {
+    if (late_library_bind("libmicrohttpd.so.12", functions, sizeof functions / sizeof *functions,
+                          failure))
+        return failure->code;
     struct http *http = memory_new(1, sizeof *http);
     http->collection = collection;
     http->clients.before = http->clients.behind = &http->clients;
@@ -299,8 +315,8 @@ enum fail http_new(struct http **made, uv_loop_t *loop, const struct proxy_addre
                            listen->path[0] ? listen->path : listen->host, listen->port,
                            strerror(errno));
     }
-    *port = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
-    int descriptor = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    *port = mhd.MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    int descriptor = mhd.MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     int error = uv_poll_init(loop, &http->poll, descriptor) | uv_timer_init(loop, &http->timer);
     http->handles = 2;
     http->poll.data = http->timer.data = http;

@@ -2,9 +2,11 @@
  * of redis-py. */
 #include "watch/scripts.h"
 
+#include "base/late_library.h"
 #include "watch/words.h"
 
 #include <ctype.h>
+#include <openssl/opensslv.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,10 +62,20 @@ static const struct known_script unseen[] = {
     {.kind = SCRIPT_EXTENDS, .digest = "1cac51482acf5858da00f6d685d68f886cd6b6b2"},
 };
 
+static struct {
+    __typeof__(SHA1) *SHA1;
+} crypto;
+static const struct late_function functions[] = {{"SHA1", &crypto.SHA1}};
+
+enum fail scripts_begin(struct failure *failure)
+{
+    return late_library_bind(LATE_FILE("libcrypto", OPENSSL_SHLIB_VERSION), functions, 1, failure);
+}
+
 static void digest_of(const char *text, size_t length, char *digest)
 {
     unsigned char bytes[SHA_DIGEST_LENGTH];
-    (void)SHA1((const unsigned char *)text, length, bytes);
+    (void)crypto.SHA1((const unsigned char *)text, length, bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         (void)snprintf(digest + 2 * i, 3, "%02x", bytes[i]);
 }

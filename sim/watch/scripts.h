@@ -7,6 +7,7 @@
 #ifndef PICKLOCK_WATCH_SCRIPTS_H
 #define PICKLOCK_WATCH_SCRIPTS_H
 
+#include "base/fail.h"
 #include "redis/opaque.h"
 
 #include <stdbool.h>
@@ -32,6 +33,9 @@ struct scripts {
         int token_at;              /* the word of its commands that holds the token */
     } granting[GRANTING_MAX];
 };
+
+/* Before the first text is seen. FAIL_UNAVAILABLE: nothing makes digests here. */
+enum fail scripts_begin(struct failure *failure);
 
 /* A text was seen (copied). Returns it until the next one is seen; NULL: it is too long. */
 const struct known_script *scripts_see(struct scripts *scripts, const char *text, size_t length);

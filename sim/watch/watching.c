@@ -197,6 +197,8 @@ enum fail watching_open(struct watched_run *watching, const struct watch_options
     watching->keys.hides_values = options->hides_values;
     if (getrandom(&watching->keys.salt, sizeof watching->keys.salt, 0) < 0)
         return failure_set(failure, FAIL_UNAVAILABLE, "no random numbers: %s", strerror(errno));
+    if (scripts_begin(failure))
+        return failure->code;
     struct history_head head = head_of(watching, false);
     const enum fail fail =
         history_writer_stream(&watching->writer, options->history, HEAD_BYTES, &head, failure);
