@@ -187,8 +187,8 @@ static enum fail timeline_read(struct timeline *timeline, const char *path, bool
     } else if (*is_drawable) {
         keep_part(timeline, &ring);
     }
-    for (int i = 0; i < RING_EVENTS; i++)
-        event_drop(&ring.events[i]);
+    for (int64_t i = ring_first(&ring); i < ring.read; i++)
+        event_drop(&ring.events[i % RING_EVENTS]);
     free(ring.events);
     history_reader_free(reader);
     return fail;
