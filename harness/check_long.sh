@@ -16,11 +16,11 @@ part "asked: extends"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_e
 part "asked: classes"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_classes"
 part "asked: replays"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_replay"
 part "asked: ends"       env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking_ends"
-part "stress: both ways in" env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_live_stress_strikes"
-part "tests, long forms" env PICKLOCK_LONG=1 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness --ignore harness/test_units.py harness
+part "stress: both ways in" env PICKLOCK_LONG=1 harness/units.sh test_live_stress_strikes test_live_stress test_live_stress_outages
+part "tests, long forms" env PICKLOCK_LONG=1 PICKLOCK_EXAMPLES=1000 "${PYTHON:-python3}" -m pytest -q -s -c harness/pytest.ini --rootdir harness --ignore harness/test_units.py harness
 # Every cell, and ten times the walks of `make test`.
 part "explorer"         env PICKLOCK_SAMPLE=1 PICKLOCK_RUNS=1500 harness/units.sh test_explore_walks test_partial_order test_explore_reductions test_explore_sections test_mutants test_random \
-    test_bfs test_fallback test_lower_bound test_sleep_sets
+    test_bfs test_fallback test_lower_bound test_sleep_sets test_live
 part "random schemes"   env PICKLOCK_RUNS=30000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_random_schemes
 part "selftest"         "${BUILD:-build}/picklock" selftest --histories 20000000
 part "checks, random"   env PICKLOCK_RUNS=1000000 PICKLOCK_SEED="$(date +%s)" harness/units.sh test_checks_random

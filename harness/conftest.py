@@ -228,7 +228,7 @@ def verdicts(row):
 
 # The suite runs in several processes (Makefile). What is prepared for all tests of these modules is prepared once: they stay together.
 TOGETHER = (["test_matrix"], ["test_spin"], ["test_shards"], ["test_page", "test_page_explored", "test_page_plots"], ["test_model"], ["test_output"],
-            ["test_proxy_bytes"])
+            ["test_proxy_bytes"], ["test_install"], ["test_bad_places"], ["test_layers"])
 
 
 @pytest.hookimpl(tryfirst=True)

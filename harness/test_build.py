@@ -113,6 +113,7 @@ def test_a_unit_is_written_anew_where_its_files_are_others(tmp_path):
     assert {name for name, at in times.items() if (tmp_path / "unity" / "x" / name).stat().st_mtime_ns != at} == {"2.c"}
 
 
+@pytest.mark.long("17 s of CPU; CI reads them so with clang and under sanitizers")
 def test_all_files_that_are_read_as_one_go_together(tmp_path):
     """Where they do not, a first build takes longer. Then what is private to one of the two files takes another name.
     Nothing is compiled: it ends where the objects are to be linked."""

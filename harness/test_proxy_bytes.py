@@ -79,7 +79,7 @@ pushes = st.lists(scalars, min_size=1, max_size=3).map(lambda items: b">%d\r\n" 
 described = st.tuples(values, values).map(lambda pair: b"|1\r\n+key\r\n" + pair[0] + pair[1])
 replies = values | pushes | described
 cuts = st.lists(st.integers(0, 1 << 20), max_size=8)
-exact = settings(max_examples=int(os.environ.get("PICKLOCK_EXAMPLES", "150")), deadline=None, derandomize=True,
+exact = settings(max_examples=int(os.environ.get("PICKLOCK_EXAMPLES", "40")), deadline=None, derandomize=True,
                  suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 

@@ -6,11 +6,11 @@ import subprocess
 import pytest
 from conftest import BUILD, PATIENCE_S, ROOT
 
-# Searches of many cells each: every third or fifth here, all of them in `make check-long`. So chosen that each scheme and each fault is
+# Searches of many cells each: a share of them here, all in `make check-long`. So chosen that each scheme and each fault is
 # among them; most assert that what they drew is enough.
-SAMPLED = {"test_asking": 3, "test_asking_classes": 3, "test_asking_ends": 3,
-           "test_explore_sections": 3, "test_mutants": 3, "test_random": 3,
-           "test_bfs": 5, "test_explore_walks": 5, "test_fallback": 5, "test_lower_bound": 5, "test_partial_order": 5, "test_sleep_sets": 5}
+SAMPLED = {"test_asking": 3, "test_asking_classes": 3, "test_asking_ends": 3, "test_live": 3, "test_explore_reductions": 6,
+           "test_explore_sections": 8, "test_mutants": 8, "test_random": 8,
+           "test_bfs": 10, "test_explore_walks": 10, "test_fallback": 10, "test_lower_bound": 10, "test_partial_order": 10, "test_sleep_sets": 10}
 FIRST = (ROOT / "harness" / "units_first.txt").read_text().split()  # what lasts longest: what waits does so while the others compute
 TESTS = FIRST + sorted({path.stem for path in (ROOT / "sim" / "test").glob("test_*.c")} - set(FIRST))
 

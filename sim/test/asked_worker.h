@@ -77,7 +77,7 @@ static inline struct failure search_failure(struct worker_asked *asked,
  * set, and where only samples are wanted fewer, but some. */
 static inline int share_again(int percent)
 {
-    const int share = getenv("PICKLOCK_LONG") ? 100 : percent / sample_every();
+    const int share = is_long() ? 100 : percent / sample_every();
     return share > 5 ? share : 5;
 }
 

@@ -1,7 +1,7 @@
 /* sample.h - how much of it a test does. Of the cells that it goes through (a scheme, a fault, a
  * section), every Nth where PICKLOCK_SAMPLE=N says so: builds that are several times as slow search
  * a share of what the others search in full. PICKLOCK_RUNS=N makes so many random runs,
- * PICKLOCK_SEED=N others. */
+ * PICKLOCK_SEED=N others. What CI has no time for at all is long. */
 #ifndef PICKLOCK_TEST_SAMPLE_H
 #define PICKLOCK_TEST_SAMPLE_H
 
@@ -14,6 +14,13 @@ static inline uint64_t sample_number(const char *variable, uint64_t otherwise)
     const char *text = getenv(variable);
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
+
+/* `make check-long` sets PICKLOCK_LONG: what only that runs. */
+static inline bool is_long(void)
+{
+    return getenv("PICKLOCK_LONG");
+}
+#define LONG_ONLY() (is_long() ? (void)0 : skip())
 
 static inline int sample_every(void)
 {

@@ -7,6 +7,7 @@
 #include "checks/checks.h"
 #include "live/stress.h"
 #include "redis/model.h"
+#include "test/sample.h"
 
 #include <signal.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * programs (scheme_worker.py), come to exactly what the search of the scheme's own steps comes to;
  * and what cannot be decided so says why. */
 #include "ask/answers.h"
-#include "ask/phrase.h"
 #include "explore/search/explore.h"
 
 #include <setjmp.h>
@@ -31,7 +30,7 @@ static const char *const schemes_asked[] = {"setnx-del",
                                             "set-nx-px-evalsha",
                                             "set-nx-px-evalsha-eval"};
 
-/* Four, of each sixth scheme (harness/test_worker_asking.py has cells of all); the others where
+/* Four, of each ninth scheme (harness/test_worker_asking.py has cells of all); the others where
  * PICKLOCK_LONG is set. */
 static const int faults_asked[] = {
     NONE, FAULT_STALL, FAULT_LOSE_REPLY, FAULT_RESTART,
@@ -77,7 +76,7 @@ static void compare_programs(const char *name, const char *program, const char *
         if (own.scheme->mints_fence)
             compare_cell(&asked, &own, faults_asked[i]);
         own.section = SECTION_COUNTER;
-        if (own.scheme->mints_fence || own.scheme->needs_script || getenv("PICKLOCK_LONG"))
+        if (own.scheme->mints_fence || own.scheme->needs_script || is_long())
             compare_cell(&asked, &own, faults_asked[i]);
     }
     assert_null(asking_fence_doubt(asked.asking));
@@ -108,7 +107,7 @@ static void an_audit_whose_time_is_up_has_not_compared_all_clients(void **state)
 
 static int faults_of(void)
 {
-    return getenv("PICKLOCK_LONG") ? FAULTS_ALL : FAULTS_SHORT;
+    return is_long() ? FAULTS_ALL : FAULTS_SHORT;
 }
 
 static void compare_scheme(const char *name, const char *as)
@@ -120,7 +119,7 @@ static void a_quorum_as_a_worker_comes_to_what_its_steps_come_to(void **state)
 {
     (void)state;
     compare_programs("redlock", "quorum_worker", "", 1, faults_of());
-    if (getenv("PICKLOCK_LONG"))
+    if (is_long())
         compare_programs("redlock", "quorum_worker", "", 3, FAULTS_ALL);
 }
 
@@ -128,7 +127,7 @@ static void schemes_as_workers_come_to_what_their_steps_come_to(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof schemes_asked / sizeof *schemes_asked; i++)
-        if (getenv("PICKLOCK_LONG") || is_in_sample_of(6))
+        if (is_long() || is_in_sample_of(9))
             compare_scheme(schemes_asked[i], schemes_asked[i]);
 }
 
@@ -136,8 +135,7 @@ static void schemes_as_workers_come_to_what_their_steps_come_to(void **state)
 static void what_a_connection_says_first_changes_nothing(void **state)
 {
     (void)state;
-    if (!getenv("PICKLOCK_LONG"))
-        skip(); /* harness/test_worker_asking.py */
+    LONG_ONLY(); /* harness/test_worker_asking.py */
     compare_scheme("set-nx-px-cad", "set-nx-px-cad set-up");
 }
 
@@ -182,6 +180,8 @@ static void keys_beside_a_lock_expire(void **state)
     assert_int_equal(asked_verdict("gated", FAULT_CRASH, PROPERTY_PROGRESS), VERDICT_HOLDS);
     assert_int_equal(asked_verdict("gated-for-ever", FAULT_CRASH, PROPERTY_PROGRESS),
                      VERDICT_VIOLATED);
+    if (!is_long())
+        return;
     assert_int_equal(asked_verdict("marked", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN), VERDICT_HOLDS);
     assert_int_equal(asked_verdict("hash", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN), VERDICT_HOLDS);
     assert_int_equal(asked_verdict("hash-del", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN),
@@ -409,12 +409,14 @@ static void undecided(const char *name, int fault, const char *why)
 static void what_cannot_be_decided_says_why(void **state)
 {
     (void)state;
-    undecided("trusting", FAULT_RESTART, "minds that its idle connection broke");
     undecided("erratic", FAULT_STALL, "two answers to one question");
     undecided("growing", FAULT_STALL, "it does not close");
-    undecided("second-late", FAULT_SLOW_WORK, "it does not close");
     undecided("beside", FAULT_STALL,
               "it keeps a key 'releases' beside the lock's, which has a token in it");
+    if (!is_long())
+        return;
+    undecided("trusting", FAULT_RESTART, "minds that its idle connection broke");
+    undecided("second-late", FAULT_SLOW_WORK, "it does not close");
 }
 
 /* What does not follow from the keys: a script that asks for the time, a transaction that draws
@@ -423,62 +425,20 @@ static void commands_that_cannot_be_asked_once_are_told(void **state)
 {
     (void)state;
     undecided("server-time", FAULT_STALL, "time: only commands whose answer follows from");
-    undecided("lottery", FAULT_STALL, "spop: only commands");
     undecided("moment", FAULT_STALL, "EXAT or PXAT: only commands");
-    undecided("stream", FAULT_STALL, "XADD: only commands");
-    undecided("listening", FAULT_STALL, "SUBSCRIBE: only commands");
     assert_int_equal(asked_verdict("publishing", FAULT_SLOW_WORK, PROPERTY_RELEASE_OWN),
                      VERDICT_HOLDS);
-}
-
-/* --- phrases --- */
-
-static uint32_t put(struct phrasebook *book, const char *bytes, const struct spoken_token *own,
-                    const struct spoken_token *other, unsigned *whose)
-{
-    struct failure failure = {0};
-    uint32_t number;
-    if (phrase_put(book, bytes, strlen(bytes), own, other, &number, whose, &failure))
-        fail_msg("%s", failure.text);
-    return number;
-}
-
-static void a_token_is_a_symbol_where_it_is_a_whole_text(void **state)
-{
-    struct phrasebook book;
-    struct spoken_token a = {"A", 1}, b = {"B", 1}, none = {.length = 0};
-    struct failure failure = {0};
-    unsigned whose;
-    size_t length;
-    uint32_t number;
-    (void)state;
-    intern_init(&book.table);
-    const uint32_t first = put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nA\r\n", &a, &b, &whose);
-    assert_int_equal(whose, WHOSE_OWN);
-    assert_int_equal(put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nB\r\n", &b, &a, &whose), first);
-    assert_int_not_equal(put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nA\r\n", &b, &a, &whose), first);
-    assert_int_equal(whose, WHOSE_OTHER);
-    assert_int_not_equal(put(&book, "*2\r\n$3\r\nGAB\r\n$1\r\nA\r\n", &none, &none, &whose), first);
-    assert_int_equal(whose, WHOSE_NONE);
-    char *said = phrase_say(&book, first, &b, &a, &length);
-    assert_string_equal(said, "*2\r\n$3\r\nGAB\r\n$1\r\nB\r\n");
-    assert_int_equal(length, strlen(said));
-    free(said);
-    assert_int_equal(phrase_put(&book, "a\0b", 3, &a, &b, &number, &whose, &failure), FAIL_NONE);
-    said = phrase_say(&book, number, &b, &a, &length);
-    assert_int_equal(length, 3);
-    assert_memory_equal(said, "a\0b", 3);
-    free(said);
-    const struct spoken_token long_one = {"0f9-zG", 6};
-    assert_memory_equal(token_unlike(&long_one).bytes, "1a0-gH", 6);
-    intern_close(&book.table);
+    if (!is_long())
+        return;
+    undecided("lottery", FAULT_STALL, "spop: only commands");
+    undecided("stream", FAULT_STALL, "XADD: only commands");
+    undecided("listening", FAULT_STALL, "SUBSCRIBE: only commands");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_audit_whose_time_is_up_has_not_compared_all_clients),
-        cmocka_unit_test(a_token_is_a_symbol_where_it_is_a_whole_text),
         cmocka_unit_test(a_quorum_as_a_worker_comes_to_what_its_steps_come_to),
         cmocka_unit_test(schemes_as_workers_come_to_what_their_steps_come_to),
         cmocka_unit_test(what_a_connection_says_first_changes_nothing),

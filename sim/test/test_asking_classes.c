@@ -45,8 +45,7 @@ static void with_and_without_classes(const char *as, bool commutes)
 static void answers_that_commute_are_one_history(void **state)
 {
     (void)state;
-    if (!getenv("PICKLOCK_LONG"))
-        skip();
+    LONG_ONLY();
     with_and_without_classes("", true);
 }
 
@@ -54,7 +53,7 @@ static void answers_that_do_not_commute_stay_apart(void **state)
 {
     (void)state;
     with_and_without_classes("first", false);
-    if (getenv("PICKLOCK_LONG")) /* each order is another one: by when it minds time */
+    if (is_long()) /* each order is another one: by when it minds time */
         with_and_without_classes("last", true);
 }
 
@@ -69,6 +68,7 @@ static void who_said_what_is_renamed_with_its_server(void **state)
 static void servers_that_are_told_apart_keep_their_places_in_a_class(void **state)
 {
     (void)state;
+    LONG_ONLY();
     with_and_without_classes("uneven", true);
 }
 
@@ -81,8 +81,7 @@ static void a_learned_model_comes_to_the_same(void **state)
 {
     static const int faults[] = {NONE, FAULT_LOSE_REPLY, FAULT_STALL, FAULT_RESTART};
     (void)state;
-    if (!getenv("PICKLOCK_LONG"))
-        skip();
+    LONG_ONLY();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct explore_outcome learned, by_steps;
         struct explore_options options = options_of("redlock", faults[i]);
@@ -104,6 +103,7 @@ static void a_model_is_learned_on_each_way(void **state)
     struct explore_outcome learned, whole;
     const struct explore_options options = options_of("redlock", NONE);
     (void)state;
+    LONG_ONLY();
     (void)quorum_outcome("picky", true, LEARNED_WAYS, NONE, &learned);
     (void)quorum_outcome("picky", true, 0, NONE, &whole);
     assert_int_equal(differences("picky", &options, &whole, &learned), 0);
@@ -117,6 +117,7 @@ static void who_counts_for_more_changes_places_with_nobody(void **state)
 {
     struct explore_outcome learned;
     (void)state;
+    LONG_ONLY();
     const struct asking_figures figures =
         quorum_outcome("loyal", true, LEARNED_WAYS, FAULT_LOSE_REPLY, &learned);
     assert_true(figures.joined > 0 && figures.walks > 0);
@@ -137,6 +138,7 @@ static void who_minds_which_idle_connection_is_told(void **state)
     const struct failure failure = failure_through_a_restart("trusting", LEARNED_WITH_CUTS);
     const char *why = failure.text;
     (void)state;
+    LONG_ONLY();
     assert_non_null(strstr(why, "its idle connection breaks (server "));
     assert_non_null(strstr(why, "\" the worker minds that its idle connection broke: it sends "));
     assert_non_null(strstr(why, ", where it else sends EVAL"));
@@ -147,7 +149,7 @@ static void who_minds_which_idle_connection_is_told(void **state)
 static void idle_connections_break_on_ways_of_their_own(void **state)
 {
     (void)state;
-    if (getenv("PICKLOCK_LONG")) /* without these ways nobody sees it */
+    if (is_long()) /* without these ways nobody sees it */
         assert_string_equal(failure_through_a_restart("wary", LEARNED_WAYS).text, "");
     assert_non_null(strstr(failure_through_a_restart("wary", LEARNED_WITH_CUTS).text,
                            "minds that its idle connection broke"));
@@ -162,6 +164,7 @@ static void what_was_taken_for_one_is_asked_again_where_more_may_break(void **st
     const struct explore_options prompt = options_of("redlock", NONE);
     const struct explore_options restarts = options_of("redlock", FAULT_RESTART);
     (void)state;
+    LONG_ONLY();
     ask_as(&asked, "quorum_worker", "wary", 3, true, LEARNED_WITH_CUTS);
     search(&asked, &prompt, &options, &outcome);
     assert_string_equal(asking_failure(asked.asking)->text, "");
@@ -266,6 +269,7 @@ static void a_model_knows_how_long_ago_it_asked(void **state)
 {
     struct worker_asked asked;
     (void)state;
+    LONG_ONLY();
     ask_as(&asked, "quorum_worker", "watchful", 3, true, LEARNED_WAYS);
     const uint32_t early = class_behind(asked.asking, ELAPSED_EACH, 0);
     assert_int_not_equal(class_behind(asked.asking, 0, 0), early);

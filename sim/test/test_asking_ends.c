@@ -56,6 +56,7 @@ static struct asking_figures with_and_without(const char *as, int fault)
 static void a_timer_that_says_nothing_is_any_attempts(void **state)
 {
     (void)state;
+    LONG_ONLY();
     assert_true(with_and_without("trailing", FAULT_EVICT).timed_ends > 0);
 }
 
@@ -70,8 +71,9 @@ static void whatever_it_minds_it_comes_to_the_same(void **state)
 {
     static const int faults[] = {NONE, FAULT_EVICT, FAULT_FLUSH_ALL, FAULT_SLOW_WORK, FAULT_CRASH};
     struct random random = {.seed = 11};
-    const int draws = getenv("PICKLOCK_LONG") ? 60 : 1 / sample_every() + 1;
+    const int draws = is_long() ? 60 : 1 / sample_every() + 1;
     (void)state;
+    LONG_ONLY();
     for (int i = 0; i < draws; i++) {
         char as[32];
         (void)snprintf(as, sizeof as, "moody %u", (unsigned)random_below(&random, 1000));
@@ -115,14 +117,16 @@ static void what_it_does_behind_many_refusals_is_asked(void **state)
         const char *as;
         int fault;
         bool is_found;
-    } rows[] = {{"behind-refusals 3 breaks", NONE, true},
-                {"behind-refusals 6 breaks", NONE, true},
+    } rows[] = {{"behind-refusals 6 breaks", NONE, true},
                 {"behind-refusals 9 breaks", NONE, false},
-                {"behind-refusals 4 deletes", FAULT_SLOW_WORK, true},
                 {"behind-a-failure", FAULT_LOSE_REPLY, true},
+                /* long: */
+                {"behind-refusals 3 breaks", NONE, true},
+                {"behind-refusals 4 deletes", FAULT_SLOW_WORK, true},
                 {"behind-a-failure", NONE, false}};
+    const size_t count = is_long() ? sizeof rows / sizeof *rows : 3;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct worker_asked asked;
         struct explore_options own = bounds_of(rows[i].fault);
         ask_for(&asked, "scheme_worker", rows[i].as, 1);
@@ -142,12 +146,14 @@ static void what_it_remembers_of_a_holder_is_asked(void **state)
         int fault;
         const char *words;
     } rows[] = {{"times 6", NONE, "it remembers whose token it has heard of"},
-                {"blind 3", NONE, "it remembers whose token it has heard of"},
                 {"leases 1.2", NONE, "it remembers when an attempt was"},
-                {"ago 0.7", FAULT_SLOW_WORK, "it remembers when an attempt was"},
-                {"nothing", FAULT_SLOW_WORK, ""}};
+                {"nothing", FAULT_SLOW_WORK, ""},
+                /* long: */
+                {"blind 3", NONE, "it remembers whose token it has heard of"},
+                {"ago 0.7", FAULT_SLOW_WORK, "it remembers when an attempt was"}};
+    const size_t count = is_long() ? sizeof rows / sizeof *rows : 3;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct worker_asked asked;
         const struct explore_options own = bounds_of(rows[i].fault);
         ask_for(&asked, "remembering_worker", rows[i].as, 1);
@@ -186,7 +192,7 @@ static void who_connects_anew_by_a_timer_comes_to_what_its_scheme_comes_to(void 
         const char *delay;
         int fault;
     } rows[] = {{"0.05", FAULT_CLIENT_KILL}, {"0.9", FAULT_RESTART}};
-    const size_t count = getenv("PICKLOCK_LONG") ? sizeof rows / sizeof *rows : 1;
+    const size_t count = is_long() ? sizeof rows / sizeof *rows : 1;
     (void)state;
     for (size_t i = 0; i < count; i++) {
         int further = 0;
@@ -225,6 +231,7 @@ static void who_waits_only_to_connect_anew_rounds_no_waits(void **state)
         bool rounds;
     } rows[] = {{"0.05", false}, {"0.05 1.2", true}};
     (void)state;
+    LONG_ONLY();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct worker_asked asked;
         struct explore_options options, own = bounds_of(FAULT_LOSE_REQUEST);
@@ -264,6 +271,7 @@ static void minds_the_second(const char *as, int fault)
 static void what_only_a_second_fault_shows_is_asked_where_there_may_be_one(void **state)
 {
     (void)state;
+    LONG_ONLY();
     minds_the_second("twice late", FAULT_SLOW_WORK);
     minds_the_second("twice broken", FAULT_RESTART);
     minds_the_second("twice jumped", FAULT_CLIENT_CLOCK);

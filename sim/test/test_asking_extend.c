@@ -125,6 +125,7 @@ static void who_does_not_promise_it_is_not_asked(void **state)
     struct explore_outcome outcome, by_steps;
     struct explore_options own = options_of("set-nx-px-cad", NONE);
     (void)state;
+    LONG_ONLY();
     ask_for(&asked, "scheme_worker", "set-nx-px-cad", 1);
     assert_int_equal(asking_extend(asked.asking), EXTEND_IS_NO_PROMISE);
     search_cell(&asked, NONE, &outcome);
@@ -161,6 +162,7 @@ static void what_extends_anybodys_on_one_server_of_three_is_found(void **state)
 {
     struct explore_outcome outcome;
     (void)state;
+    LONG_ONLY();
     search_quorum("extending anybodys", true, LEARNED_WAYS, &outcome);
     assert_int_equal(length_in(&outcome, PROPERTY_EXTEND_OWN), 11);
     explore_outcome_free(&outcome);
@@ -175,8 +177,7 @@ static void classes_of_histories_change_nothing(void **state)
     } rows[] = {{"extending", UNTOUCHED, UNTOUCHED}, {"extending in-words", UNTOUCHED, 8}};
     const struct explore_options own = options_of("redlock", NONE);
     (void)state;
-    if (!getenv("PICKLOCK_LONG"))
-        skip();
+    LONG_ONLY();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct explore_outcome whole, merged, learned;
         search_quorum(rows[i].as, false, 0, &whole);

@@ -51,7 +51,7 @@ static void expect_nothing(const char *program, const char *as, int fault)
 static void who_remembers_nothing_does_as_it_has_answered(void **state)
 {
     (void)state;
-    if (getenv("PICKLOCK_LONG"))
+    if (is_long())
         expect_nothing("scheme_worker", "set-nx-px-cad", FAULT_SLOW_WORK);
     expect_nothing("scheme_worker", "set-nx-px-cad", FAULT_LOSE_REPLY);
 }
@@ -59,6 +59,7 @@ static void who_remembers_nothing_does_as_it_has_answered(void **state)
 static void who_sends_two_commands_at_once_does_as_it_has_answered(void **state)
 {
     (void)state;
+    LONG_ONLY();
     expect_nothing("trailing_worker", "piping", NONE);
 }
 
@@ -77,7 +78,7 @@ static void what_is_remembered_of_ends_in_an_order_is_found_out(void **state)
     (void)state;
     expect("behind rgr", NONE, 2, deletes);
     expect("behind re", FAULT_LOSE_REQUEST, 2, deletes);
-    if (getenv("PICKLOCK_LONG")) {
+    if (is_long()) {
         expect("behind gre", FAULT_LOSE_REQUEST, 3, deletes);
         expect("behind rgr slowly", NONE, 2, deletes);
     }
@@ -87,6 +88,7 @@ static void what_is_remembered_of_ends_in_an_order_is_found_out(void **state)
 static void how_long_an_attempt_took_may_be_remembered_too(void **state)
 {
     (void)state;
+    LONG_ONLY();
     expect_nothing("trailing_worker", "behind never timed", FAULT_SLOW_WORK);
     expect("behind hrr timed", FAULT_SLOW_WORK, 2,
            "when it is asked to acquire, it sends DEL lock");
@@ -96,6 +98,7 @@ static void how_long_an_attempt_took_may_be_remembered_too(void **state)
 static void another_connection_that_breaks_with_one_is_found_out(void **state)
 {
     (void)state;
+    LONG_ONLY();
     expect_nothing("trailing_worker", "apart", FAULT_LOSE_REPLY);
     expect("apart blindly", FAULT_LOSE_REPLY, 2,
            "granted, failed; when it is asked to acquire, it sends nothing, answers an error");
@@ -105,6 +108,7 @@ static void another_connection_that_breaks_with_one_is_found_out(void **state)
 static void what_only_another_client_remembers_is_found_out(void **state)
 {
     (void)state;
+    LONG_ONLY();
     expect("behind e of-b", FAULT_LOSE_REQUEST, 2, "B, whose operations ended so far");
 }
 

@@ -2,6 +2,7 @@
  * refuses, what breaks by itself. */
 #include "live/internal.h"
 #include "scenario/interpreter.h"
+#include "test/sample.h"
 #include "world/simulated.h"
 
 #include <glob.h>
@@ -86,12 +87,15 @@ static void both_worlds_write_the_same_history(void **state)
             continue; /* the explorer's, not a scenario */
         if (scenario_read(found.gl_pathv[i], &scenario, &why))
             fail_msg("%s", why.text);
-        for (int j = 0; j < scenario->expectations_count; j++, runs++)
-            compare(scenario, scenario->expectations[j].scheme);
+        for (int j = 0; j < scenario->expectations_count; j++)
+            if (is_in_sample()) {
+                compare(scenario, scenario->expectations[j].scheme);
+                runs++;
+            }
         scenario_free(scenario);
     }
     globfree(&found);
-    assert_true(runs > 20);
+    assert_true(runs > 200 / sample_every());
 }
 
 /* --- one run by hand --- */

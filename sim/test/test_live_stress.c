@@ -41,6 +41,8 @@ static void replies_are_those_of_the_order(void **state)
                                                 "multi-setnx-expire-del"};
     enum { SCHEMES = sizeof schemes_tried / sizeof *schemes_tried };
     for (size_t i = 0; i < 2 * SCHEMES; i++) {
+        if (!is_long() && (i + i / SCHEMES) % 2)
+            continue; /* each scheme near or far */
         struct stress_options options = options_of(schemes_tried[i % SCHEMES]);
         struct stress_outcome outcome;
         struct model model;

@@ -126,6 +126,7 @@ static void errors_taken_for_answers_are_found(void **state)
 static void lost_keys_let_others_in(void **state)
 {
     (void)state;
+    LONG_ONLY();
     struct stress_options options = slow_work();
     struct finding findings[PROPERTY_COUNT];
     const struct finding *found = &findings[PROPERTY_LEASE_EXCLUSION];
@@ -188,6 +189,7 @@ static void ended_connections_are_told(void **state)
 static void a_direct_run_loses_keys_and_connections(void **state)
 {
     (void)state;
+    LONG_ONLY();
     static const struct {
         const char *scheme;
         int servers;
@@ -234,6 +236,7 @@ static void safe_locks_survive_ended_connections(void **state)
 static void ended_connections_taken_for_answers_are_found(void **state)
 {
     (void)state;
+    LONG_ONLY();
     struct stress_options options = short_leases(&scheme_refused_is_taken);
     struct finding finding;
     options.timeout_us = options.lease_us = 20 * SECOND_US;

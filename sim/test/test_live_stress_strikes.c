@@ -114,11 +114,13 @@ static void servers_that_forget_let_others_in(void **state)
         enum choice_kind choice;
         enum cause cause;
     } rows[] = {{SERVER_STRIKE_RESTART, CHOICE_RESTART, CAUSE_LOST_GRANT},
+                {SERVER_STRIKE_SERVER_CLOCK, CHOICE_SERVER_CLOCK, CAUSE_EARLY_EXPIRY},
+                /* long: */
                 {SERVER_STRIKE_RESTART_OLD, CHOICE_RESTART_OLD, CAUSE_LOST_GRANT},
                 {SERVER_STRIKE_FAILOVER, CHOICE_FAILOVER, CAUSE_LOST_GRANT},
-                {SERVER_STRIKE_EVICT, CHOICE_EVICT, CAUSE_LOST_GRANT},
-                {SERVER_STRIKE_SERVER_CLOCK, CHOICE_SERVER_CLOCK, CAUSE_EARLY_EXPIRY}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                {SERVER_STRIKE_EVICT, CHOICE_EVICT, CAUSE_LOST_GRANT}};
+    const size_t count = is_long() ? sizeof rows / sizeof *rows : 2;
+    for (size_t i = 0; i < count; i++) {
         struct stress_options options = slow_work();
         struct finding findings[PROPERTY_COUNT];
         const struct finding *found = &findings[PROPERTY_LEASE_EXCLUSION];
@@ -144,8 +146,10 @@ static void scripts_that_are_forgotten_leave_keys_behind(void **state)
 {
     (void)state;
     static const enum server_strike rows[] = {SERVER_STRIKE_FLUSH_SCRIPTS,
+                                              /* long: */
                                               SERVER_STRIKE_RESTART_AOF, SERVER_STRIKE_SENTINEL};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const size_t count = is_long() ? sizeof rows / sizeof *rows : 1;
+    for (size_t i = 0; i < count; i++) {
         struct stress_options options = quick_work("set-nx-px-evalsha");
         /* A server that a busy machine brings back late has the key still. */
         options.lease_us = scheme_lease_us(options.scheme, SECOND_US);
@@ -174,16 +178,17 @@ static void safe_locks_survive_what_strikes_the_process(void **state)
         enum server_strike strike;
         const char *scheme;
         int servers;
-    } rows[] = {{SERVER_STRIKE_STOPPED, "watchdog-guarded", 1},
-                {SERVER_STRIKE_RESTART, "redlock", 3},
+    } rows[] = {{SERVER_STRIKE_RESTART, "redlock", 3},
+                {SERVER_STRIKE_FLUSH_SCRIPTS, "set-nx-px-cad", 1},
+                {SERVER_STRIKE_FAILOVER, "set-nx-px-wait", 1},
+                {SERVER_STRIKE_STOPPED, "watchdog-guarded", 1},
+                /* long: */
                 {SERVER_STRIKE_RESTART_AOF, "set-nx-px-cad", 1},
                 {SERVER_STRIKE_RESTART_OLD, "redlock", 3},
-                {SERVER_STRIKE_FAILOVER, "set-nx-px-wait", 1},
                 {SERVER_STRIKE_SENTINEL, "set-nx-px-cad", 1},
-                {SERVER_STRIKE_FLUSH_SCRIPTS, "set-nx-px-cad", 1},
                 {SERVER_STRIKE_SERVER_CLOCK, "redlock", 3}};
-    const size_t ways = getenv("PICKLOCK_LONG") ? 2 : 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const size_t ways = is_long() ? 2 : 1, count = is_long() ? sizeof rows / sizeof *rows : 4;
+    for (size_t i = 0; i < count; i++) {
         const struct server_strike_row *row = &server_strike_rows[rows[i].strike];
         for (size_t way = 0; way < ways; way++) {
             const bool is_direct = (i + way) % 2;
