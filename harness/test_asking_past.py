@@ -45,6 +45,7 @@ def past(port, words):
     libc.syscall(0, plain.fileno(), ctypes.create_string_buffer(100), 100)
 """
 needs_numbers = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
+one_of = pytest.mark.long("one of several")
 
 # In a world of four workers alone: a key is there, and six connections (ours are one that asks, and one that is told of writes).
 BESIDE_OTHERS = "b'db0:' in self.ask('INFO', 'keyspace') and b'connected_clients:6\\r' in self.ask('INFO', 'clients')"
@@ -64,8 +65,10 @@ def explored(picklock, tmp_path, lock, clients=2, rounds=1):
     return ran, " ".join(ran.out.split())
 
 
-@pytest.mark.parametrize("words", [b"DEL lock\r\n", b"GET lock\r\n"], ids=["deletes", "reads"])
-@pytest.mark.parametrize("past", [CHILD, pytest.param(CALLS, marks=needs_numbers)], ids=["child", "calls"])
+@pytest.mark.parametrize("past, words", [
+    pytest.param(CHILD, b"DEL lock\r\n", id="child-deletes", marks=one_of), pytest.param(CHILD, b"GET lock\r\n", id="child-reads"),
+    pytest.param(CALLS, b"DEL lock\r\n", id="calls-deletes", marks=needs_numbers),
+    pytest.param(CALLS, b"GET lock\r\n", id="calls-reads", marks=[needs_numbers, one_of])])
 def test_who_goes_past_the_proxy_is_unknown(picklock, tmp_path, kept, past, words):
     """Where the lock is not its own; nothing of that is kept."""
     ran, said = explored(picklock, tmp_path, LOCK % ("True", "not is_mine", words) + past)
@@ -89,7 +92,7 @@ def past(port, words):
 """
 
 
-@pytest.mark.parametrize("clients", [1, 2])
+@pytest.mark.parametrize("clients", [1, pytest.param(2, marks=pytest.mark.long("one of two"))])
 def test_who_releases_past_the_proxy_is_not_blamed(picklock, tmp_path, kept, clients):
     """What is replayed shows a lock that nobody released, and says that somebody did: so nothing of it counts."""
     ran, said = explored(picklock, tmp_path, LOCK % ("False", "True", b"") + ANSWERED + WHOLE, clients=clients, rounds=2)
@@ -133,7 +136,7 @@ def test_a_run_that_releases_past_the_proxy_is_unknown(picklock, tmp_path, scena
     assert ran.status == 2 and "somebody went past the proxy: server 1 has had 1 connection of which nobody here knows" in said, ran
 
 
-@pytest.mark.parametrize("scenario", STRUCK)
+@pytest.mark.parametrize("scenario", [pytest.param(name, marks=[] if name in ("restart-empty", "failover-lags", "sentinel-promotes") else one_of) for name in STRUCK])
 def test_connections_of_ours_to_servers_that_are_struck_are_known(picklock, tmp_path, scenario):
     ran, said = run_of(picklock, tmp_path, played(scenario), RIGHT)
     assert ran.status == 0 and "0 unknown" in said and "past the proxy" not in said, ran
@@ -165,7 +168,7 @@ WHERE = [
 ]
 
 
-@pytest.mark.parametrize("scenario, who, port, words", WHERE)
+@pytest.mark.parametrize("scenario, who, port, words", [pytest.param(*row, marks=[] if at in (0, 4, 7, 8, 10, 11) else one_of) for at, row in enumerate(WHERE)])
 def test_a_run_that_reads_past_the_proxy_is_unknown(picklock, tmp_path, scenario, who, port, words):
     """Whatever becomes of the server that it asks: it serves on, is a primary by then, in reserve, or killed."""
     story = tmp_path / "quiet.yaml"
@@ -182,7 +185,8 @@ def test_who_does_so_beside_others_alone_is_unknown(picklock, tmp_path):
     assert "somebody changed the key 'lock' past the proxy" in said and "somebody went past" not in said, ran
 
 
-@pytest.mark.parametrize("frees", ['self.ask("EVAL", FREE, 1, self.settings.key, self.token)', 'self.ask("DEL", self.settings.key)'], ids=["right", "wrong"])
+@pytest.mark.parametrize("frees", [pytest.param('self.ask("EVAL", FREE, 1, self.settings.key, self.token)', id="right", marks=one_of),
+                                   pytest.param('self.ask("DEL", self.settings.key)', id="wrong")])
 def test_who_asks_past_it_beside_others_alone_is_unknown(picklock, tmp_path, kept, frees):
     """It changes nothing there: the connections of the replays are counted, and none of them confirms anything."""
     lock = LOCK.replace('self.ask("EVAL", FREE, 1, self.settings.key, self.token)', frees)

@@ -62,6 +62,7 @@ def test_a_grant_that_waits_for_less_than_a_lease_is_not_late(picklock, tmp_path
     assert found == {"slow-work": "overrun only"}, out
 
 
+@pytest.mark.long("as who waits for the lock and tries as often")
 def test_who_tries_again_unasked_tries_as_often_as_it_does(picklock, tmp_path):
     found, _, out = asked(picklock, tmp_path, "tries-by-itself 0.2", "slow-work")
     assert "acquire-bug" in found["slow-work"], out

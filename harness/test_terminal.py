@@ -30,8 +30,9 @@ def printed(columns, words, cwd):
                          env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})[1]
 
 
-@pytest.mark.parametrize("columns", [60, 77, 100, 200])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command, columns", [
+    pytest.param(command, columns, marks=pytest.mark.long("two widths of it in CI") if command == "worker" and columns in (77, 100) else [])
+    for command in COMMANDS for columns in (60, 77, 100, 200)])
 def test_no_line_is_wider_than_the_terminal(tmp_path, command, columns):
     """But for words that cannot be broken: paths and commands to be copied. Nor does a line end with blanks."""
     text = printed(columns, COMMANDS[command] + (["--out", tmp_path] if command in ("run", "stress", "worker") else []), ROOT)

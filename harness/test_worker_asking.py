@@ -26,7 +26,7 @@ FIXED = ["setnx-del", "setnx-expire-del", "lua-setnx-expire-del", "set-nx-ex-del
 # `NAME as HOW`: the same lock, done otherwise. The rest of the table is not decided by asking: stamps, watchdogs, WAIT, DELEX.
 REPLAYED = [*SCHEMES, "set-nx-px-cad as set-nx-px-cad set-up", "set-nx-px-cad as hash"]
 # test_asking.c holds schemes to their own steps; here each witness is replayed, too, and its cause is told. Of each scheme one cell of the six, another
-# one from scheme to scheme, so that each fault has three; all of them in `make check-long`.
+# one from scheme to scheme. Three of them in CI: one that is safe, one that is broken, one of several commands; all, with all cells, in `make check-long`.
 LONG = os.environ.get("PICKLOCK_LONG")
 SAMPLE = {scheme: FAULTS if LONG else [FAULTS[at % 6]] for at, scheme in enumerate(REPLAYED)}
 # What the matrix has of a quorum is found on three servers, one cell of it (late-request) by what critical sections count.
@@ -56,7 +56,8 @@ def cells(folder):
     return run, {row["fault"]: row for row in json.loads((run / "results.json").read_text())["results"]}
 
 
-@pytest.mark.parametrize("scheme", REPLAYED)
+@pytest.mark.parametrize("scheme", [pytest.param(scheme, marks=[] if scheme in ("set-nx-px-cad-weak-token", "set-nx-px-cad-empty-token", "multi-setnx-expire-del")
+                                                 else pytest.mark.long("three schemes of them in CI")) for scheme in REPLAYED])
 def test_a_scheme_as_a_worker_has_the_cells_of_the_matrix(scheme, tmp_path):
     expected = yaml.safe_load((ROOT / "scenarios" / "matrix.yaml").read_text())[scheme.split()[0]]
     done = explore(scheme.split(" as ")[-1], "--no-cache", "--fault", ",".join(SAMPLE[scheme]), *BOUNDS.get(scheme, []), "--out", str(tmp_path))
@@ -265,6 +266,7 @@ def test_npm_redlock_is_decided_on_one_server():
 
 @pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
 @pytest.mark.parametrize("keeps", [False, pytest.param(True, marks=pytest.mark.long("25 s of CPU"))])
+@pytest.mark.long("npm redlock is decided above, a connection that stays open told of with Python")
 def test_a_careful_lock_over_ioredis_is_decided_and_its_command_timeout_leaves_a_connection_open(tmp_path, keeps):
     """What helps is told in the words of that library, and once of all cells."""
     lock = (ROOT / "sim" / "worker" / "examples" / "careful_lock.js").read_text()

@@ -295,7 +295,8 @@ def command_of(folder, name, text):
     return shlex.join(words)
 
 
-@pytest.mark.parametrize("language", [pytest.param(name, marks=row[-1]) for name, row in LANGUAGES.items()])
+@pytest.mark.parametrize("language", [pytest.param(name, marks=row[-1] if name != "java" else [row[-1], pytest.mark.long("one of several languages")])
+                                      for name, row in LANGUAGES.items()])
 def test_in_other_languages(picklock, searched, tmp_path, language):
     """Their modules pass the request on while the acquire goes on."""
     name, changes, gives_back, forgets, _ = LANGUAGES[language]

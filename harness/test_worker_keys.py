@@ -59,7 +59,7 @@ def causes(picklock, tmp_path, worker, *scenarios):
     return {each["cause"] for row in rows for each in row.get("properties", []) if each.get("cause")}
 
 
-@pytest.mark.parametrize("key", ["settings.key", '"app:" + settings.key + ":held"'], ids=["as told", "made of it"])
+@pytest.mark.parametrize("key", [pytest.param("settings.key", marks=pytest.mark.long("one of two")), '"app:" + settings.key + ":held"'], ids=["as told", "made of it"])
 def test_a_counter_that_is_written_first_is_not_the_lock(picklock, tmp_path, key):
     found = causes(picklock, tmp_path, fenced(tmp_path, key), *(f"scenarios/{name}.yaml" for name in CALM))
     assert found <= {"leftover", "early-expiry"} and "leftover" in found, found
@@ -106,7 +106,7 @@ def keyed(tmp_path, key):
 HASHED = "__import__('hashlib').sha1(self.settings.key.encode()).hexdigest()"
 
 
-@pytest.mark.parametrize("key", [HASHED, "'app:' + self.settings.key.upper()"], ids=["hashed", "upper case"])
+@pytest.mark.parametrize("key", [pytest.param(HASHED, marks=pytest.mark.long("one of two")), "'app:' + self.settings.key.upper()"], ids=["hashed", "upper case"])
 def test_a_lock_under_another_name_is_refused_and_never_blamed(picklock, tmp_path, key):
     worker = keyed(tmp_path, key)
     stress = ("stress", "--clients", "2", "--locks", "2", "--duration", "2s", "--seed", "1", "--worker", worker)
@@ -140,7 +140,7 @@ def test_a_key_that_outlives_every_search_does_not_expire_in_it(picklock, tmp_pa
     assert "of these answers were kept" in " ".join(found["notes"]), found["notes"]
 
 
-@pytest.mark.parametrize("ttl, lasts", [("30000", "30 s"), ("3000", "3 s"), ("self.settings.ttl_ms + 900", None), ("self.settings.ttl_ms - 900", None)])
+@pytest.mark.parametrize("ttl, lasts", [pytest.param("30000", "30 s", marks=pytest.mark.long("one of two")), ("3000", "3 s"), ("self.settings.ttl_ms + 900", None), ("self.settings.ttl_ms - 900", None)])
 def test_an_expiry_that_is_far_from_the_lease_is_told_with_both(picklock, tmp_path, ttl, lasts):
     """A second (EX) may be between them."""
     path = tmp_path / "lasting.py"

@@ -121,7 +121,7 @@ def test_npm_warlock_hands_over(picklock):
 
 
 @needs_npm
-@pytest.mark.parametrize("worker", [REDLOCK, WARLOCK])
+@pytest.mark.parametrize("worker", [REDLOCK, pytest.param(WARLOCK, marks=pytest.mark.long("one of two"))])
 def test_tokens_of_node_repeat_with_the_seed(picklock, worker):
     """crypto.randomBytes, UUIDs, and every read of a clock; another seed has other tokens."""
     first, second, other = (once(picklock, worker, "--seed", seed, env=NODE_PATH) for seed in (5, 5, 6))
@@ -139,6 +139,7 @@ def test_npm_redlock_is_what_it_looks_like(picklock, tmp_path):
 
 
 @needs_npm
+@pytest.mark.long("so is npm redlock above")
 def test_npm_warlock_is_what_it_looks_like(picklock, tmp_path):
     """It locks a key of another name, sends its commands in small letters, and has the verdicts of `set-nx-px-cad`."""
     told = assert_same_verdicts(picklock, tmp_path, WARLOCK, "set-nx-px-cad",
@@ -217,6 +218,7 @@ def test_a_node_that_is_not_named_itself_is_told(picklock, esm):
 
 
 @needs_ruby
+@pytest.mark.long("5 s of CPU: in Python and Node it is done in CI")
 def test_a_lock_in_ruby_is_decided_by_asking(picklock):
     assert_decided(picklock, RUBY)
 

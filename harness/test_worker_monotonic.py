@@ -269,7 +269,7 @@ long = pytest.mark.long("one of several clocks of a language")
 LANGUAGES = [pytest.param(python_lock, "time.monotonic()", id="python"),
              pytest.param(python_lock, "time.perf_counter()", id="python-perf_counter", marks=long),
              *(pytest.param(node_lock, name, id=f"node-{name}", marks=[needs_node, *([long] if at else [])]) for at, name in enumerate(NODE_CLOCKS)),
-             pytest.param(module_lock, MODULE, id="node-module", marks=needs_node),
+             pytest.param(module_lock, MODULE, id="node-module", marks=[needs_node, long]),
              pytest.param(ruby_lock, "Process.clock_gettime(Process::CLOCK_MONOTONIC)", id="ruby",
                           marks=pytest.mark.skipif(not shutil.which("ruby"), reason="the Debian package ruby is not installed")),
              pytest.param(java_lock, "System.nanoTime()", id="java",
@@ -309,7 +309,7 @@ def test_a_right_lock_that_looks_at_it_is_decided(clock, tmp_path):
 
 
 @needs_node
-@pytest.mark.parametrize("before, why", [("env", None), ("env -u NODE_OPTIONS", "picklock-clocks.js, which NODE_OPTIONS names, is not in it")])
+@pytest.mark.parametrize("before, why", [pytest.param("env", None, marks=long), ("env -u NODE_OPTIONS", "picklock-clocks.js, which NODE_OPTIONS names, is not in it")])
 def test_behind_a_wrapper_it_is_found_whether_its_reads_are_told_or_not(before, why, tmp_path):
     done = explore(f"{before} {in_node(tmp_path, NODE_CLOCKS['performance'])}")
     assert_found(done)
@@ -317,7 +317,7 @@ def test_behind_a_wrapper_it_is_found_whether_its_reads_are_told_or_not(before, 
 
 
 @needs_node
-@pytest.mark.parametrize("way", AT_BEGINNING)
+@pytest.mark.parametrize("way", [pytest.param(way, marks=[long] if at else []) for at, way in enumerate(AT_BEGINNING)])
 def test_where_reads_cannot_be_told_from_the_beginning_each_counts(way, tmp_path):
     clock, why = AT_BEGINNING[way]
     done = explore(in_node(tmp_path, clock))
@@ -385,7 +385,7 @@ class Worker(Worker):
     assert ("monotonic" in told.split("A  is asked to release")[1]) == reads, told
 
 
-@pytest.mark.parametrize("clock", ["(time.monotonic(), self.mutex.acquire(), self.mutex.release())[0]",
+@pytest.mark.parametrize("clock", [pytest.param("(time.monotonic(), self.mutex.acquire(), self.mutex.release())[0]", marks=pytest.mark.long("one of two")),
                                    "(self.mutex.acquire(), time.monotonic(), self.mutex.release())[1]"])
 def test_a_clock_that_is_read_beside_a_lock_counts(clock, tmp_path):
     command = python_lock(tmp_path, clock)

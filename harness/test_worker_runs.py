@@ -73,7 +73,8 @@ PAST_THE_PROXY = """
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of system calls")
-@pytest.mark.parametrize("words", [b"DEL lock\r\n", b"SET lock A PX 300\r\n", b"PEXPIRE lock 1\r\n", b"FLUSHALL\r\n"])
+@pytest.mark.parametrize("words", [b"DEL lock\r\n", *(pytest.param(words, marks=pytest.mark.long("one of four")) for words in
+                                                       (b"SET lock A PX 300\r\n", b"PEXPIRE lock 1\r\n", b"FLUSHALL\r\n"))])
 def test_a_command_past_the_proxy_is_nobodys_fault(picklock, tmp_path, words):
     """By a raw system call, which nothing that is preloaded can stop: the deployment is not blamed for it."""
     path = own_scenario(tmp_path, "A acquires", "B acquires")
@@ -186,7 +187,7 @@ def test_an_acquire_waits_for_as_long_as_it_is_told(picklock, tmp_path):
     assert shorter.status == 0 and "B sets no timer in its acquire any more" in " ".join(shorter.out.split()), shorter
 
 
-@pytest.mark.parametrize("worker", [NAIVE, REDIS_PY])
+@pytest.mark.parametrize("worker", [pytest.param(NAIVE, marks=pytest.mark.long("one of two")), REDIS_PY])
 def test_the_same_run_has_the_same_history(picklock, tmp_path, worker):
     found = []
     for out in (tmp_path / "first", tmp_path / "second"):
@@ -299,7 +300,7 @@ def without_fences(found):
     return {key: value for key, value in found.items() if key != "fence-order"}
 
 
-@pytest.mark.parametrize("scheme, fences", [("fenced", True), ("fenced-late-incr", True), ("set-nx-px-cad", False)])
+@pytest.mark.parametrize("scheme, fences", [pytest.param("fenced", True, marks=pytest.mark.long("one of two with fences")), ("fenced-late-incr", True), ("set-nx-px-cad", False)])
 def test_what_a_critical_section_writes_is_judged_as_a_schemes(picklock, tmp_path, scheme, fences):
     """Over a connection of our own, with the fence that the worker gave. A fence that it does not promise is not judged."""
     worker = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))} {scheme}"

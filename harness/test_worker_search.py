@@ -118,6 +118,7 @@ def test_without_a_fault_nothing_is_found_and_nothing_is_safe(picklock, tmp_path
     assert "not found in 40 runs, seed 0" in ran.out and " safe " not in ran.out.split("\n\n")[0], ran
 
 
+@pytest.mark.long("12 s of CPU: by asking and in scenarios it is played in CI")
 def test_redis_py_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_path):
     """With every fault, and in every language: test_correct_locks_are_blamed_for_nothing_but_what_leases_are."""
     ran, results = search(picklock, tmp_path, REDIS_PY, "--runs", 8, "--rounds", 1, "--fault", "none,slow-work", "--seed", 3, how="pct")

@@ -77,7 +77,7 @@ def test_what_is_not_decided_is_run_and_what_is_found_so_counts(picklock, worker
     assert ran.status == 1, ran
 
 
-@pytest.mark.parametrize("name", ["B", "C"])
+@pytest.mark.parametrize("name", ["B", pytest.param("C", marks=pytest.mark.long("one of two"))])
 def test_a_client_that_is_not_as_the_others_is_not_decided(name, picklock, worker):
     other = f"""
 class Worker(Worker):
@@ -118,8 +118,8 @@ IS_MINE = "if token.startswith(self.settings.name.encode()): {then}"
 
 
 @pytest.mark.parametrize("draw, read", [
-    (IN_BASE64, "assert json.loads(__import__('base64').b64decode(token))['owner'] in 'ABC'"),
-    (OF_ITS_OWN, "assert token.split(b':')[0] in (b'A', b'B', b'C') and int(token.split(b':')[1])"),
+    pytest.param(IN_BASE64, "assert json.loads(__import__('base64').b64decode(token))['owner'] in 'ABC'", marks=pytest.mark.long("one of three")),
+    pytest.param(OF_ITS_OWN, "assert token.split(b':')[0] in (b'A', b'B', b'C') and int(token.split(b':')[1])", marks=pytest.mark.long("one of three")),
     (OF_ITS_OWN, IS_MINE.format(then="raise RuntimeError('it may be mine')")),
 ], ids=["JSON in base64", "parts", "its own"])
 def test_who_reads_in_a_token_whose_it_is_is_decided(draw, read, picklock, worker):

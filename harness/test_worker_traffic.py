@@ -233,7 +233,7 @@ def test_verdicts(picklock, tmp_path, more):
     assert row["verdict"] == "violated" and {found["cause"] for found in row["properties"]} == {None, "overrun"}, ran
 
 
-@pytest.mark.parametrize("more", [LARGE, BYTES], ids=["large script", "bytes"])
+@pytest.mark.parametrize("more", [pytest.param(LARGE, marks=pytest.mark.long("one of two")), BYTES], ids=["large script", "bytes"])
 def test_asked_once(picklock, tmp_path, more):
     """Decided as any, and as well from what was kept."""
     path, env = tmp_path / "lock.py", {"PICKLOCK_CACHE": str(tmp_path / "kept")}
@@ -320,7 +320,7 @@ class Worker(Worker):
 
 
 @needs_redis_py
-@pytest.mark.parametrize("is_hasty, how", [(False, ["--no-cache"]), (True, ["--no-cache"]),
+@pytest.mark.parametrize("is_hasty, how", [(False, ["--no-cache"]), pytest.param(True, ["--no-cache"], marks=pytest.mark.long("7 s of CPU")),
                                             pytest.param(False, ["--search", "random", "--runs", 15], marks=pytest.mark.long("20 s of CPU"))],
                          ids=["left", "sent again", "left, by running"])
 def test_a_reply_that_is_lost_within_a_pipeline_loses_what_stands_behind_it(is_hasty, how, picklock, tmp_path):

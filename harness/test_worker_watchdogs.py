@@ -63,7 +63,7 @@ def test_a_right_watchdog_is_blamed_for_what_a_pause_does(written, judged):
 @pytest.mark.parametrize("how, fault, more", [
     ("without comparing the token", "stall", ()), pytest.param("whoever has it", "stall", ("--runs", 300, "--seed", 3),
                                                                  marks=pytest.mark.long("one of several")),
-    ("after the release", "none", ()),
+    pytest.param("after the release", "none", (), marks=pytest.mark.long("one of several, 80 s of CPU")),
 ])
 def test_who_renews_another_ones_lock_is_found(written, judged, how, fault, more):
     ran, found = searched(judged, written(WRONG[how]), fault, *(more or ("--runs", 100)))
