@@ -9,10 +9,11 @@ import subprocess
 import pytest
 import yaml
 from conftest import PATIENCE_S, PICKLOCK, ROOT, run
+from workers import PLAIN, RUN
 
 ACTION = ROOT / "harness" / "action"
 QUICK = "--fault none,slow-work --clients 2 --rounds 1"
-LOCK = (ROOT / "sim/worker/examples/naive_lock.py").read_text()
+LOCK = PLAIN + RUN
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import time
 import jsonschema
 import pytest
 from conftest import PATIENCE_S, PICKLOCK, ROOT
+from workers import PLAIN, RUN
 
 HEAD = "# picklock-baseline 1\n"
 NAIVE = ["explore", "--scheme", "set-nx-ex-del", "--fault", "none,slow-work", "--fail-on", "scheme"]
@@ -241,7 +242,7 @@ def test_a_baseline_that_is_not_there(picklock, file):
 def test_a_worker_has_one_too(picklock, file, tmp_path):
     """Its name may have a blank; the verdict says what is known."""
     lock = tmp_path / "my lock.py"
-    lock.write_text((ROOT / "sim/worker/examples/naive_lock.py").read_text())
+    lock.write_text(PLAIN + RUN)
     command = ["test", f"/usr/bin/python3 '{lock}'", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1", "--budget", "60s",
                ROOT / "scenarios/expired-lease-double-delete.yaml", "--out", tmp_path / "out", "--baseline", file]
     assert picklock(*command).status == 64
@@ -251,10 +252,13 @@ def test_a_worker_has_one_too(picklock, file, tmp_path):
     assert known.status == 0 and "passes: nothing new that counts" in known.out and "Known, accepted: unlock-bug (in 1 cell" in known.out, known
 
 
-@pytest.mark.parametrize("command", [["run", "expired-lease-double-delete"], ["explore", "--fault", "none,slow-work"]], ids=["run", "explore"])
+@pytest.mark.parametrize("command", [["run", "expired-lease-double-delete"], ["explore", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1"]],
+                         ids=["run", "explore"])
 def test_what_is_accepted_is_no_failure_in_words_either(picklock, file, tmp_path, command):
     """Neither in the terminal, nor in Markdown, nor on the page, of a lock of one's own; without the list it is one."""
-    words = [*command, "--worker", f"/usr/bin/python3 {ROOT}/sim/worker/examples/naive_lock.py", "--fail-on", "scheme", "--out", tmp_path / "out"]
+    lock = tmp_path / "naive_lock.py"
+    lock.write_text(PLAIN + RUN)
+    words = [*command, "--worker", f"/usr/bin/python3 {lock}", "--fail-on", "scheme", "--out", tmp_path / "out"]
     failed = picklock(*words)
     assert failed.status == 1 and "naive_lock.py fails: unlock-bug." in failed.out, failed
     said = "naive_lock.py passes: nothing new was found; stated by the scenario, or known: unlock-bug."
@@ -279,7 +283,7 @@ def test_what_a_scenario_states_is_no_failure_in_words_either(picklock, tmp_path
 
 EXTEND = '''
     def extend(self):
-        return self.redis.pexpire(self.settings.key, self.settings.ttl_ms)
+        return self.ask("PEXPIRE", self.settings.key, self.settings.ttl_ms) == b":1\\r\\n"
 
 '''
 
@@ -288,11 +292,11 @@ def test_what_is_known_is_not_what_fails(picklock, file, tmp_path):
     """A lock that forgets the expiry too: its plain DEL is accepted, in the same cell. The verdict, its counterexample and the page are of
     what is new; the terminal of a results.json that is read again says so as well."""
     lock = tmp_path / "lock.py"
-    text = (ROOT / "sim/worker/examples/naive_lock.py").read_text()
-    for old, new in [(", px=self.settings.ttl_ms", ""), ('["expiry"]', '["expiry", "extends"]'), ("    def close", EXTEND + "    def close")]:
+    text = PLAIN
+    for old, new in [(', "PX", self.settings.ttl_ms', ""), ('["expiry"]', '["expiry", "extends"]')]:
         assert text.count(old) == 1
         text = text.replace(old, new)
-    lock.write_text(text)
+    lock.write_text(text + EXTEND + RUN)
     command = ["test", f"/usr/bin/python3 {lock}", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1", "--budget", "60s",
                ROOT / "scenarios/expired-lease-double-delete.yaml", "--out", tmp_path / "out", "--baseline", file]
     assert picklock(*command, "--update-baseline").status == 0

@@ -48,11 +48,11 @@ def told(row):
 def test_the_example_of_a_library_is_what_a_test_of_it_finds(picklock):
     """Some of its rows, made anew: the rest of them in `make check-long`."""
     committed = json.loads((ROOT / EXAMPLES[1] / "results.json").read_text())
-    few = () if os.environ.get("PICKLOCK_LONG") else ("--fault", "none,duplicate")
-    scenarios = sorted(row["path"] for row in committed["results"] if row["kind"] == "run")[:2 if few else None]
+    few = () if os.environ.get("PICKLOCK_LONG") else ("--fault", "duplicate")
+    scenarios = sorted(row["path"] for row in committed["results"] if row["kind"] == "run")[:1 if few else None]
     ran = picklock("test", "/usr/bin/python3 sim/worker/examples/redis_py_lock.py", *scenarios, *few, "--json", "-")
     rows = [told(row) for row in committed["results"]]
-    assert ran.status == 1 and len(ran.json["results"]) == (4 if few else len(rows)), ran
+    assert ran.status == 1 and len(ran.json["results"]) == (2 if few else len(rows)), ran
     assert [row for row in map(told, ran.json["results"]) if row not in rows] == []
 
 

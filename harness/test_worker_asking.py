@@ -214,13 +214,13 @@ def test_a_careful_lock_passes_without_options(tmp_path):
     again = tmp_path / "again.py"
     again.write_text(lock.read_text().replace("import redis\n", "import redis\nfrom redis.backoff import NoBackoff\nfrom redis.retry import Retry\n")
                      .replace("port=port,", "port=port, retry=Retry(NoBackoff(), 1), retry_on_error=[redis.ConnectionError],"))
-    short = ["--clients", "2", "--rounds", "1", "--fault", "none,lose-reply,failover", *(f"scenarios/{name}.yaml" for name in ("client-drift", "client-kill"))]
+    short = ["--clients", "2", "--rounds", "1", "--fault", "none,lose-reply", "scenarios/client-kill.yaml"]
     options = ["--no-cache", "--out", str(tmp_path)]
     done = subprocess.run([BUILD / "picklock", "test", f"/usr/bin/python3 {shlex.quote(str(lock))}", *options,
                            *([] if LONG else short)], cwd=ROOT, text=True, capture_output=True, timeout=300)
     assert done.returncode == 0 and "careful_lock.py passes" in done.stdout and "0 unknown" in done.stdout, done.stdout + done.stderr
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", f"/usr/bin/python3 {shlex.quote(str(again))}", *options, "--clients", "2",
-                           "--rounds", "1", "--fault", "none,lose-reply"], cwd=ROOT, text=True, capture_output=True, timeout=300)
+                           "--rounds", "1", "--fault", "lose-reply"], cwd=ROOT, text=True, capture_output=True, timeout=300)
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("  lose-reply ")]
     assert done.returncode == 1 and "broken (untrue-answer" in line and line.endswith("confirmed"), done.stdout
 
@@ -251,7 +251,7 @@ NPM_REDLOCK = {"none": "safe", "stall": "overrun only", "lose-reply": "broken (s
 
 @pytest.mark.skipif(not shutil.which("node") or not NPM.exists(), reason="the libraries of npm are not installed: harness/setup.sh workers")
 def test_npm_redlock_is_decided_on_one_server():
-    faults = list(NPM_REDLOCK) if LONG else ["none", "lose-reply", "duplicate"]
+    faults = list(NPM_REDLOCK) if LONG else ["none", "duplicate"]
     done = subprocess.run([BUILD / "picklock", "explore", "--worker", "node sim/worker/examples/redlock_npm.js", "--clients", "2", "--rounds", "1",
                            "--fault", ",".join(faults)], cwd=ROOT, text=True, capture_output=True, timeout=300,
                           env={**os.environ, "NODE_PATH": str(NPM)})

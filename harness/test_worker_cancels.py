@@ -141,7 +141,7 @@ def played(picklock, tmp_path, worker, path="scenarios/forgotten-grant.yaml"):
 def test_what_is_granted_behind_the_cancelling_is_given_back(picklock, written, searched, tmp_path, late):
     """Or kept; a grant that is forgotten is found by running, and its schedule is replayed and followed."""
     worker = written(WAITING, late=LATE[late])
-    ran, found = searched(worker, "--runs", 15)
+    ran, found = searched(worker, "--runs", 8)
     assert "each client cancelled at most once" in " ".join(ran.out.split())
     assert found == ({("none", "no-orphan"): "unreleased"} if late in LEAKS else {}), ran
     if late in LEAKS:

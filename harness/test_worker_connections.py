@@ -294,17 +294,17 @@ def test_who_dials_while_a_sentinel_looks_for_a_primary_meets_nobody(picklock, t
 
 def test_a_plain_delete_that_is_tried_again_where_its_connection_ended(own, searched):
     """The first was executed, its answer lost with its connection; the second one deletes another client's lock."""
-    ran, found = searched(own(PLAIN_DELETE, more=RETRIES), "client-kill", "--runs", 120, "--seed", 4)
+    ran, found = searched(own(PLAIN_DELETE, more=RETRIES), "client-kill", "--runs", 30, "--seed", 0)
     assert found["client-kill"]["release-own"] == "unlock-bug", ran
-    ran, found = searched(own(PLAIN_DELETE, more=RETRIES), "none", "--runs", 25, "--seed", 4)
+    ran, found = searched(own(PLAIN_DELETE, more=RETRIES), "none", "--runs", 12, "--seed", 0)
     assert found["none"] == {}, ran
-    ran, found = searched(own(more=RETRIES), "client-kill", "--runs", 25, "--seed", 4)
+    ran, found = searched(own(more=RETRIES), "client-kill", "--runs", 12, "--seed", 0)
     assert set(found["client-kill"].values()) <= {"leftover", "untrue-answer"} and "release-own" not in found["client-kill"], ran
 
 
 def test_whom_a_server_refused_in_one_replay_it_takes_in_the_next(own, searched, tmp_path):
     """The first witness ends with a server that refuses; the second one is written by the same servers."""
-    ran, found = searched(own(more=RETRIES), "refusing-server", "--runs", 60, "--seed", 1)
+    ran, found = searched(own(more=RETRIES), "refusing-server", "--runs", 10, "--seed", 1)
     assert list(found["refusing-server"]) == ["no-orphan", "truthful"] and "is a request on its way" not in ran.err, ran
     ends = [path.read_text().splitlines() for path in sorted((tmp_path / "out" / "latest" / "schedules").iterdir())]
     assert "server 1 refuses connections" in ends[0] and "server 1 can be reached again" not in ends[0], ends
@@ -326,12 +326,12 @@ PIPELINE = """
 @pytest.mark.parametrize("fault", ["client-kill", pytest.param("half-open", marks=pytest.mark.long("one of two"))])
 def test_a_reset_inside_a_pipeline(own, searched, tmp_path, fault):
     """The first command of two that were sent at once is executed, and the second never comes: a key that never goes. In one command it has an end."""
-    ran, found = searched(own(PLAIN_DELETE, timeout=1, more=PIPELINE), f"none,{fault}", "--runs", 60)
+    ran, found = searched(own(PLAIN_DELETE, timeout=1, more=PIPELINE), f"none,{fault}", "--runs", 12)
     assert "always-expires" not in found["none"] and found[fault]["always-expires"] == "no-expiry", ran
     [path] = (tmp_path / "out" / "latest" / "schedules").glob("*always-expires*")
     lines = path.read_text().split("---\n")[1].splitlines()
     assert sum("reaches" in line for line in lines if "SETNX" in line) == 1 and not any("PEXPIRE reaches" in line for line in lines), lines
-    ran, found = searched(own(PLAIN_DELETE, timeout=1), fault, "--runs", 30)
+    ran, found = searched(own(PLAIN_DELETE, timeout=1), fault, "--runs", 12)
     assert "always-expires" not in found[fault], ran
 
 

@@ -132,7 +132,7 @@ def test_a_key_that_outlives_every_search_does_not_expire_in_it(picklock, tmp_pa
     worker, results = changed_naive(tmp_path, ("px=self.settings.ttl_ms", f"px={lives_ms}")), tmp_path / "results.json"
     monkeypatch.setenv("PICKLOCK_CACHE", str(tmp_path / "cache"))
     for _ in range(2):  # asked, and from what was kept
-        ran = picklock("explore", "--worker", worker, "--clients", "2", "--fault", "none,crash,slow-work", "--json", results, "--out", tmp_path / "out")
+        ran = picklock("explore", "--worker", worker, "--clients", "2", "--rounds", "1", "--fault", "none,crash,slow-work", "--json", results, "--out", tmp_path / "out")
         assert ran.status == 1, ran
         found = json.loads(results.read_text())
         assert [row["search"]["words"] for row in found["results"]] == ["safe", "stuck (3 steps)", "safe"], ran
