@@ -118,7 +118,7 @@ def test_a_failing_tool_fails_the_benchmark(tmp_path, tool, part):
     assert done.returncode not in (0, 69) and SAYS in done.stderr, done
 
 
-@pytest.mark.parametrize("part", ["proxy", "stress"])
+@pytest.mark.parametrize("part", ["proxy", pytest.param("stress", marks=pytest.mark.long("one of two"))])
 def test_a_benchmark_that_answers_nothing_fails(tmp_path, part):
     """redis-benchmark that ends well without a figure."""
     script(tmp_path / "tools" / "redis-benchmark", f"echo '{SAYS}'")

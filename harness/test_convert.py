@@ -34,7 +34,7 @@ def test_what_is_converted_for_knossos_is_a_jepsen_history(picklock, tmp_path):
 def test_random_histories_are_judged_the_same_there_and_back(picklock, tmp_path):
     """Whole findings, with their sentences: each process is the one that it was, and goes on for whom it went on for."""
     random, seen = Random(20261126), set()
-    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "24"))):
+    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "12"))):
         model, concurrency = ("mutex", "owner-mutex", "lease-lock", "fenced-lock")[turn % 4], random.randint(2, 3)
         options = ("--model", model, "--concurrency", concurrency, *(("--lease", "6ms") if model == "lease-lock" else ()), *(("--refusals",) if turn % 3 else ()))
         path = write(tmp_path / "a.json", drawn(random, model, 0.5, concurrency))
@@ -217,7 +217,7 @@ def read_edn(line):
 def test_random_histories_come_to_the_same_in_each_format(picklock, tmp_path):
     """Judged from the JSON for Porcupine by trying every order, and by picklock; for Knossos there stand the operations that there were."""
     random, seen = Random(20261123), {}
-    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "45"))):
+    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "24"))):
         ops, lease = drawn(random), random.randint(2, 20)
         path = write(tmp_path / "a.json", ops)
         options = ("--format", "jepsen-json", *(("--model", "lease-lock", "--lease", f"{lease}ms") if turn % 3 else ("--model", "owner-mutex")),

@@ -107,8 +107,8 @@ def test_the_matrix_answers_what_needs_a_section():
     assert all(row["complete"] for row in found.values())
 
 
-@pytest.mark.parametrize("words", [["--jobs", "1"], ["--jobs", "3"], ["--seed", "99"],
-                                   ["--full-states"]])
+@pytest.mark.parametrize("words", [["--jobs", "1"], ["--full-states"], *(
+    pytest.param(words, marks=pytest.mark.long("two of four")) for words in (["--jobs", "3"], ["--seed", "99"]))])
 def test_the_result_does_not_depend_on(words):
     """Not on the number of jobs, not on the fingerprints."""
     def without_time(ran):
@@ -119,7 +119,7 @@ def test_the_result_does_not_depend_on(words):
     assert without_time(run(*some)) == without_time(run(*some, *words))
 
 
-@pytest.mark.parametrize("scheme", ["set-nx-ex-del", "stamp-getset", "watch-multi-del", "redlock"])
+@pytest.mark.parametrize("scheme", ["set-nx-ex-del", "watch-multi-del", *(pytest.param(scheme, marks=pytest.mark.long("C tests compare all")) for scheme in ("stamp-getset", "redlock"))])
 def test_reductions_change_no_verdict(scheme):
     some = ["explore", "--scheme", scheme, "--fault", "none,stall,crash,lose-reply", "--json", "-"]
     some += ["--servers", "3"] if scheme == "redlock" else []  # five are too many without reductions

@@ -324,7 +324,7 @@ TOO_LARGE = ["--scheme", "set-nx-px-cad,redlock", "--fault", "none,slow-work+sta
              "--jobs", "1"]
 
 
-@pytest.mark.parametrize("more", [[], ["--search", "random", "--runs", "100000000"], ["--frontier"], ["--confirm"]])
+@pytest.mark.parametrize("more", [[], ["--search", "random", "--runs", "100000000"], pytest.param(["--frontier"], marks=pytest.mark.long("one of four")), pytest.param(["--confirm"], marks=pytest.mark.long("one of four"))])
 def test_explore_keeps_what_it_has(tmp_path, more):
     words = [word for word in TOO_LARGE if "--frontier" not in more or "+" not in word]
     if "--frontier" in more:
@@ -348,7 +348,7 @@ def test_explore_keeps_what_it_has(tmp_path, more):
 def test_a_confirmation_that_is_interrupted(tmp_path):
     """Found in the simulation, not replayed on Redis: neither confirmed nor not."""
     before = servers()
-    process = start("explore", "--scheme", "setnx-del,setnx-expire-del,set-nx-ex-del,stamp-getset", "--states", "3000", "--confirm",
+    process = start("explore", "--scheme", "setnx-del,setnx-expire-del,set-nx-ex-del,stamp-getset", "--fault", "none,stall,lose-reply,resend", "--states", "3000", "--confirm",
                     "--out", tmp_path)
     until(lambda: servers() - before, "it confirms")
     process.send_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 """Jepsen histories of lock tests, EDN and JSON: what they are judged to be."""
 
 import json
+import os
 from collections import Counter
 from random import Random
 
@@ -203,7 +204,7 @@ def is_explained(ops, model, refusals):
 def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path):
     """A violation exactly where no order explains the answers; never "holds", since nobody saw the servers."""
     random, seen = Random(20261123), []
-    for turn in range(180):
+    for turn in range(180 if os.environ.get("PICKLOCK_LONG") else 90):
         model, refusals = ("mutex", "owner-mutex")[turn % 2], turn // 2 % 2 == 1
         ops = drawn(random, model, strangers=0.3 * (turn // 4 % 2))
         path = write(tmp_path / "a.json", ops)
@@ -211,7 +212,7 @@ def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path
         explained = is_explained(ops, model, refusals)
         assert ran.status == (2 if explained else 1), f"{path.read_text()}{ran}"
         seen.append((model, refusals, explained))
-    assert len(set(seen)) == 8 and all(seen.count(each) > 4 for each in seen), Counter(seen)
+    assert len(set(seen)) == 8 and all(seen.count(each) > 1 for each in seen), Counter(seen)
 
 
 ENDED = ((0, "acquire", "ok"), (0, "renew", "info"))

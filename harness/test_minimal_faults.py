@@ -54,7 +54,7 @@ def test_two_faults_where_one_is_not_enough():
     assert found["stall+crash"] == "violated" and "unknown" not in found.values()
 
 
-@pytest.mark.parametrize("words", [["--jobs", "1"], ["--jobs", "3"], ["--seed", "99"]])
+@pytest.mark.parametrize("words", [["--jobs", "1"], pytest.param(["--jobs", "3"], marks=pytest.mark.long("one of three")), pytest.param(["--seed", "99"], marks=pytest.mark.long("one of three"))])
 def test_the_result_does_not_depend_on(words):
     assert run(*SOME).out == run(*SOME, *words).out
     assert rows(run(*SOME, "--json", "-")) == rows(run(*SOME, *words, "--json", "-"))
@@ -109,6 +109,7 @@ def frontier(tmp_path, *more):
 
 
 @needs_redis_py
+@pytest.mark.long("6 s of CPU: as of a scheme, above")
 def test_two_faults_where_one_is_not_enough_of_a_worker(tmp_path):
     """A slow section alone outlives its lease, a fast server alone ends it no sooner than the section: only both give one lock to two within
     their leases. What one fault violates is not asked of two."""

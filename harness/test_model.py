@@ -9,7 +9,7 @@ from conftest import BUILD, PATIENCE_S, ROOT, make
 
 PROGRAM = BUILD / "test" / "differential"
 ALL = 100_000
-COMMANDS = ALL if os.environ.get("PICKLOCK_LONG") else 40_000
+COMMANDS = ALL if os.environ.get("PICKLOCK_LONG") else 15_000
 
 # What a run of all must have met to mean anything, and another one its share of it: command, answer, and at least how often.
 MET = [

@@ -61,7 +61,11 @@ def worse(rows, twin):
     return more
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+# The searches of these take several seconds each.
+LATE = ("unlocked_not_released", "quorum_validity_unchecked")
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row[0], marks=[pytest.mark.long("4 to 9 s of CPU")] if row[0] in LATE else []) for row in ROWS])
 def test_a_mutant_is_found_on_real_redis_and_its_twin_is_not(plugin, row):
     mutant, twin, faults, broken, cause, events, _ = row
     found = explored(plugin, [mutant, twin], faults, "--confirm")
@@ -119,7 +123,7 @@ def test_a_scenario_that_ends_half_way_says_so(plugin, picklock, tmp_path):
 
 
 @pytest.mark.parametrize("section, mutant, twin, name, cause", [
-    ("write", "fence_minted_first", "fence_lock", "fence-order", "fence-disorder"),
+    pytest.param("write", "fence_minted_first", "fence_lock", "fence-order", "fence-disorder", marks=pytest.mark.long("one of two")),
     ("counter", "quorum_off_by_one", "quorum_lock", "no-lost-update", "split-grant"),
 ])
 def test_a_section_shows_it_on_real_redis_and_not_of_its_twin(plugin, section, mutant, twin, name, cause):

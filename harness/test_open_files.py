@@ -121,7 +121,7 @@ def test_a_server_that_takes_fewer_clients(picklock):
     assert ran.status == 69 and "not all of 40 clients could be connected" in ran.err, ran
 
 
-@pytest.mark.parametrize("files", [40, 60])
+@pytest.mark.parametrize("files", [pytest.param(40, marks=pytest.mark.long("one of two")), 60])
 def test_a_directed_run_without_descriptors_has_no_verdict(picklock, files):
     for words in (["run", "scenarios/restart-empty-quorum.yaml"],
                   ["explore", "--scheme", "redlock", "--servers", "5", "--fault", "resend", "--confirm"]):

@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD, ROOT, run
 
 CAMPAIGN = ROOT / "harness" / "campaign.sh"
-EXPLORE = ["explore", "--scheme", "set-nx-ex-del,stamp-getset,setnx-del"]
+EXPLORE = ["explore", "--scheme", "set-nx-ex-del,stamp-getset,setnx-del", "--fault", "none,stall,lose-reply,late-request,crash,restart-empty"]
 RUN = ["run", "--on", "sim", "--repeat", "2", "--seed", "7", "scenarios/expired-lease-double-delete.yaml",
        "scenarios/lost-update.yaml", "scenarios/late-grant.yaml"]
 FORMATS = ["json", "junit", "markdown", "html"]
@@ -256,6 +256,7 @@ def check_campaign(tmp_path, **env):
     assert (tmp_path / "campaign" / "index.html").exists()
 
 
+@pytest.mark.long("6 s of CPU: the parts and the whole are compared above")
 def test_a_campaign_in_a_plain_loop(tmp_path):
     check_campaign(tmp_path, PARALLEL="no")
 

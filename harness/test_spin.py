@@ -120,6 +120,7 @@ def test_spin_says_what_is_known(searched, scheme, fault):
     assert searched[scheme, fault, 2].violated == known
 
 
+@pytest.mark.long("compiles for SPIN what is searched for all properties above")
 def test_one_property_alone_is_judged_alike(tmp_path):
     """Asked for one property, SPIN stops at the first violation: the same verdict, or all states visited."""
     fault, clients = "stall,stall", 2
