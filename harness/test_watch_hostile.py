@@ -181,7 +181,7 @@ for token in A, C, A:
 assert takes(one, A) and not takes(other, B) and other.says("EVAL", EXTEND, 1, "lock:1", B, 9) == b":0"
 assert one.says("EVAL", EXTEND, 1, "lock:1", A, 9000) == b":1" and gives(one, A)
 assert takes(one, A) and one.says("EVAL", EXTEND, 1, "lock:1", A, 1) == b":1"
-assert one.says("SET", "lock:3", A, "NX", "PX", 30) == b"+OK"
+assert one.says("SET", "lock:3", A, "NX", "PX", 500) == b"+OK"
 while other.says("SET", "lock:3", B, "NX", "PX", 20000) != b"+OK": pass
 assert one.says("EVAL", CAD, 1, "lock:3", A) == b":0" and other.says("EVAL", CAD, 1, "lock:3", B) == b":1"
 """)
