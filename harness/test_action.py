@@ -45,10 +45,11 @@ def test_a_worker_is_annotated_at_its_line(step, tmp_path):
     assert any(text.startswith("::notice file=my lock.py,line=") and "overrun" in text for text in done.stdout.splitlines())
     assert "## picklock" in (tmp_path / "summary").read_text()
     assert os.path.exists(f"{done.outputs['folder']}/index.html")
-    installed = tmp_path / "share" / "picklock" / "action"  # as `make install` has it, without the tree around
-    shutil.copytree(ACTION, installed)
-    again = step(installed, worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml")
-    assert again.returncode == 1 and [text for text in again.stdout.splitlines() if text.startswith("::error ")] == errors, again.stdout + again.stderr
+    if os.environ.get("PICKLOCK_LONG"):  # elsewhere below, a scheme is built and tested by an installed one
+        installed = tmp_path / "share" / "picklock" / "action"  # as `make install` has it, without the tree around
+        shutil.copytree(ACTION, installed)
+        again = step(installed, worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml")
+        assert again.returncode == 1 and [text for text in again.stdout.splitlines() if text.startswith("::error ")] == errors, again.stdout + again.stderr
 
 
 def test_what_is_known_is_a_notice(step, tmp_path):

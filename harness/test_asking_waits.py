@@ -56,6 +56,7 @@ def test_a_wait_of_less_than_a_lease_overruns_none(picklock, tmp_path):
     assert found == {"none": "safe"} and "1 cell was decided so" in out, out
 
 
+@pytest.mark.long("6 s of CPU: above another wait of less than a lease")
 def test_a_grant_that_waits_for_less_than_a_lease_is_not_late(picklock, tmp_path):
     """Slow work is done by who has the lock: nobody's timer rings late of it before."""
     found, _, out = asked(picklock, tmp_path, "grants-late 1.2", "slow-work")
@@ -68,6 +69,7 @@ def test_who_tries_again_unasked_tries_as_often_as_it_does(picklock, tmp_path):
     assert "acquire-bug" in found["slow-work"], out
 
 
+@pytest.mark.long("8 s of CPU: below another one that is right")
 def test_who_looks_behind_each_wait_is_right(picklock, tmp_path):
     found, _, out = asked(picklock, tmp_path, "looks-again", "none,slow-work")
     assert found == {"none": "safe", "slow-work": "overrun only"} and "did not answer alike" not in out, out

@@ -252,8 +252,8 @@ def test_a_worker_has_one_too(picklock, file, tmp_path):
     assert known.status == 0 and "passes: nothing new that counts" in known.out and "Known, accepted: unlock-bug (in 1 cell" in known.out, known
 
 
-@pytest.mark.parametrize("command", [["run", "expired-lease-double-delete"], ["explore", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1"]],
-                         ids=["run", "explore"])
+@pytest.mark.parametrize("command", [["run", "expired-lease-double-delete"], pytest.param(["explore", "--fault", "none,slow-work", "--clients", "2", "--rounds", "1"],
+                                                  marks=pytest.mark.long("one of two"))], ids=["run", "explore"])
 def test_what_is_accepted_is_no_failure_in_words_either(picklock, file, tmp_path, command):
     """Neither in the terminal, nor in Markdown, nor on the page, of a lock of one's own; without the list it is one."""
     lock = tmp_path / "naive_lock.py"

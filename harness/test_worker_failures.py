@@ -271,7 +271,7 @@ class Worker(Worker):
 """)
     for scenarios, status, word in (["hand-over"], 2, "is not decided"), (["hand-over", "expired-lease-double-delete"], 1, "fails: "):
         ran = picklock("test", command, *(f"scenarios/{name}.yaml" for name in scenarios), "--fault", "none", "--no-cache",
-                       "--budget", "2s", "--out", tmp_path / "out")
+                       "--clients", "2", "--rounds", "1", "--budget", "2s", "--out", tmp_path / "out")
         assert ran.status == status and f"Verdict: my_lock.py {word}" in ran.out and "INTERRUPTED" not in ran.out, ran
         assert 'its last words: "OSError: it is gone" (catch the exception, and answer "error")' in " ".join(ran.out.split()), ran
 

@@ -330,6 +330,7 @@ def test_java_hands_over_and_repeats_with_the_seed(picklock, java):
 
 
 @needs_java
+@pytest.mark.long("7 s of CPU: above Java hands over, and Ruby is what it looks like")
 def test_a_lock_in_java_is_what_it_looks_like(picklock, java, tmp_path):
     told = assert_same_verdicts(picklock, tmp_path, java, "set-nx-px-cad",
                                 ["late-grant", "duplicated-delete", *(["expired-lease-double-delete", "restart-empty"] if LONG else [])])

@@ -123,10 +123,10 @@ def test_a_promised_exit_is_asked_for(picklock, tmp_path):
 
 @pytest.mark.parametrize("promises, rings, verdict", [
     ('["exits_on_loss", "expiry"]', "self.lost", ("violated", "no-notice")),
-    ('["exits_on_loss", "expiry", "notice"]', "self.lost", ("violated", "no-notice")),
+    pytest.param('["exits_on_loss", "expiry", "notice"]', "self.lost", ("violated", "no-notice"), marks=pytest.mark.long("one of several")),
     ('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('os')._exit(3))", ("holds", None)),
     # It tidies up first, which takes a hundredth of a lease; or a tenth.
-    ('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('time').sleep(0.003), __import__('os')._exit(3))", ("holds", None)),
+    pytest.param('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('time').sleep(0.003), __import__('os')._exit(3))", ("holds", None), marks=pytest.mark.long("one of several")),
     ('["exits_on_loss", "expiry"]', "lambda: (self.lost(), __import__('time').sleep(0.03), __import__('os')._exit(3))", ("violated", "no-notice")),
     ('["expiry", "notice"]', "self.lost", ("holds", None)),
 ])

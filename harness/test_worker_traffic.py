@@ -320,7 +320,7 @@ class Worker(Worker):
 
 
 @needs_redis_py
-@pytest.mark.parametrize("is_hasty, how", [(False, ["--no-cache"]), pytest.param(True, ["--no-cache"], marks=pytest.mark.long("7 s of CPU")),
+@pytest.mark.parametrize("is_hasty, how", [pytest.param(False, ["--no-cache"], marks=pytest.mark.long("6 s of CPU")), (True, ["--no-cache"]),
                                             pytest.param(False, ["--search", "random", "--runs", 15], marks=pytest.mark.long("20 s of CPU"))],
                          ids=["left", "sent again", "left, by running"])
 def test_a_reply_that_is_lost_within_a_pipeline_loses_what_stands_behind_it(is_hasty, how, picklock, tmp_path):

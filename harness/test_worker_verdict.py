@@ -11,7 +11,7 @@ import subprocess
 import jsonschema
 import pytest
 from conftest import PICKLOCK, ROOT, in_a_terminal
-from workers import PYTHON, REDIS_PY, example, needs_redis_py
+from workers import PYTHON, example
 
 SCENARIO = ROOT / "scenarios" / "expired-lease-double-delete.yaml"
 BLAMELESS = ROOT / "scenarios" / "crash-without-expiry.yaml"  # in which the naive lock holds
@@ -131,7 +131,7 @@ def test_scenarios_strike_by_no_fault_that_is_not_named(picklock, tmp_path, faul
         (tmp_path / "scenarios" / f"{name}.yaml").write_text(f"{text}  fenced: {{ mutual-exclusion: holds }}\n")
     command, path = RIGHT, tmp_path / "results.json"
     for more, expected in (([], played), (["scenarios/kill.yaml"], {"kill"})):
-        ran = picklock("test", command, *more, "--fault", faults, *SMALL, "--json", path, "--out", tmp_path / "out", cwd=tmp_path)
+        ran = picklock("test", command, *more, "--fault", faults, *SMALL, "--budget", "1ms", "--json", path, "--out", tmp_path / "out", cwd=tmp_path)
         runs = [row for row in json.loads(path.read_text())["results"] if row["kind"] == "run"]
         assert {row["scenario"] for row in runs if row["verdict"] != "not_applicable"} == expected, ran
         others = {row["scenario"]: row["not_applicable"] for row in runs if row["verdict"] == "not_applicable"}
@@ -164,11 +164,10 @@ def test_of_a_right_lock_only_what_is_known_is_blamed(picklock, tmp_path):
     assert failed == {("cell", "late-grant")}
 
 
-@needs_redis_py
 def test_a_lock_that_passes_up_to_its_bounds(picklock):
-    ran = picklock("test", REDIS_PY, SCENARIO, "--fault", "crash", *SMALL, "--html", "-")
+    ran = picklock("test", RIGHT, SCENARIO, "--fault", "crash", *SMALL, "--html", "-")
     assert ran.status == 0 and ran.out.startswith("<!DOCTYPE html>"), ran
-    assert "redis_py_lock.py passes: nothing that counts as its failure is there, in 1 cell up to its bounds and 1 run of" in flat(ran.out)
+    assert "scheme_worker.py passes: nothing that counts as its failure is there, in 1 cell up to its bounds and 1 run of" in flat(ran.out)
 
 
 def test_what_asking_does_not_decide_is_run_and_told_apart(picklock, worker, tmp_path):
