@@ -182,7 +182,7 @@ def test_a_connection_that_is_left_open_behind_a_time_out_is_told_of(tmp_path, c
     assert ("Close a connection that timed out" in words) == (not closes), words
 
 
-@pytest.mark.parametrize("ends, why", [("os._exit(9)", "its process ended with status 9"),
+@pytest.mark.parametrize("ends, why", [pytest.param("os._exit(9)", "its process ended with status 9", marks=pytest.mark.long("one of two")),
                                        ("os.write(picklock_worker._out, b'oops\\n')", "this is no JSON: 'oops'")])
 def test_a_worker_that_ends_in_one_history_leaves_that_cell_open(tmp_path, ends, why):
     """Where a release finds nothing: by asking, and when the cell is run instead. The other cells are decided."""

@@ -148,7 +148,7 @@ def exiting(tmp_path, promises, *changes):
 
 @pytest.mark.parametrize("step, code", [
     ("A extends", "def extend(self): os._exit(3)\n\n    def close(self):"),
-    ("A extends", "def extend(self): self.redis.get('lock'); os._exit(3)\n\n    def close(self):"),
+    pytest.param("A extends", "def extend(self): self.redis.get('lock'); os._exit(3)\n\n    def close(self):", marks=pytest.mark.long("one of several")),
     ("A releases", "def close(self):"),
 ])
 def test_who_ends_in_an_operation_of_a_holder(picklock, tmp_path, step, code):

@@ -23,7 +23,7 @@ def test_a_plain_delete_is_found(picklock, tmp_path):
 
 
 @pytest.mark.parametrize("release", [
-    "p = self.redis.pipeline(); p.delete(self.settings.key); p.execute()",  # MULTI, DEL, EXEC
+    pytest.param("p = self.redis.pipeline(); p.delete(self.settings.key); p.execute()", marks=pytest.mark.long("one of several")),  # MULTI, DEL, EXEC
     "self.redis.eval('return redis.call(\"DEL\", \"' + self.settings.key[:3] + '\" .. \"' + self.settings.key[3:] + '\")', 0)",
     "self.redis.flushall()",
 ])
@@ -100,7 +100,7 @@ def test_an_expiry_that_is_set_to_what_it_was_is_a_write(picklock, tmp_path):
     assert found["extend-own"] == ("violated", "foreign-extend"), row
 
 
-@pytest.mark.parametrize("value", ["self.settings.name", "'1'"])
+@pytest.mark.parametrize("value", [pytest.param("self.settings.name", marks=pytest.mark.long("one of two")), "'1'"])
 def test_a_value_over_a_live_key_takes_the_lock(picklock, tmp_path, value):
     """Be it the value that stood there: B is the one that took it from A."""
     worker = changed_naive(tmp_path, (SETS, f"return self.redis.set(self.settings.key, {value}, px=self.settings.ttl_ms)"))

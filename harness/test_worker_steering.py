@@ -31,7 +31,7 @@ class Worker(Worker):
 
 @pytest.mark.parametrize("what, words", [
     ("signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 60)", "setitimer()"),
-    ("signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(60)", "alarm()"),
+    pytest.param("signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(60)", "alarm()", marks=pytest.mark.long("one of several")),
     ("open('/proc/uptime').read()", "/proc/uptime"),
     ("ctypes.CDLL(None).open(b'/proc/timer_list', os.O_RDONLY)", "/proc/timer_list"),  # root's alone, where there is one
 ])
