@@ -137,7 +137,7 @@ def played(picklock, tmp_path, worker, path="scenarios/forgotten-grant.yaml"):
     return ran, row, {one["property"]: one["cause"] for one in row["properties"] if one["verdict"] == "violated"}
 
 
-@pytest.mark.parametrize("late", [*SEARCHED, pytest.param("throws", marks=pytest.mark.long("as what forgets it, 10 s of CPU"))])
+@pytest.mark.parametrize("late", [pytest.param(late, marks=pytest.mark.long("in its scenario it is found below") if late in LEAKS else []) for late in (*SEARCHED, "throws")])
 def test_what_is_granted_behind_the_cancelling_is_given_back(picklock, written, searched, tmp_path, late):
     """Or kept; a grant that is forgotten is found by running, and its schedule is replayed and followed."""
     worker = written(WAITING, late=LATE[late])
