@@ -162,6 +162,14 @@ static void an_effect_is_of_what_can_be_done(void **state)
     assert_false(can_have_done(CAN_DELETE, DID_SHORTENED));
 }
 
+/* What a script is known by is reckoned by a library. */
+static int begin(void **state)
+{
+    (void)state;
+    struct failure failure;
+    return scripts_begin(&failure) ? -1 : 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,5 +177,5 @@ int main(void)
         cmocka_unit_test(what_an_answer_confirms_was_given),
         cmocka_unit_test(an_effect_is_of_what_can_be_done),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin, NULL);
 }
