@@ -87,7 +87,10 @@ $(BUILD)/libraries.found:
 # What is done for each state, event or message is optimised more than what is done once a run: that is a fifth less to wait for.
 ONCE_A_RUN := redis scenario toxiproxy worker ask watch run report cmd
 ifeq ($(origin CFLAGS),file)
-$(filter $(ONCE_A_RUN:%=$(BUILD)/%/%) $(ONCE_A_RUN:%=$(BUILD)/unity/%/%),$(OBJECTS) $(TOGETHER)): CFLAGS := -O1 -g1
+SELDOM := -O1 -g1
+endif
+ifdef SELDOM
+$(filter $(ONCE_A_RUN:%=$(BUILD)/%/%) $(ONCE_A_RUN:%=$(BUILD)/unity/%/%),$(OBJECTS) $(TOGETHER)): override CFLAGS := $(SELDOM)
 endif
 
 # malloc() and memset() stay what they are, also where a compiler would make one calloc() of them (base/memory.c).
@@ -120,7 +123,7 @@ $(BUILD)/parts.a: $(PARTS)
 # Most tests call much and compute little: to optimise their own code would take the compiler longer than that runs.
 OWN  := -O0
 BUSY := explore_walks lower_bound partial_order sleep_sets independence random random_schemes successor_cache
-$(BUSY:%=$(BUILD)/test/test_%) $(BUILD)/test/bench_checks $(BUILD)/test/bench_answers: OWN :=
+$(BUSY:%=$(BUILD)/test/test_%) $(BUSY:%=$(BUILD)/test/test_%.o) $(BUILD)/test/bench_checks $(BUILD)/test/bench_answers: private OWN :=
 
 # Hundreds of programs are linked, each with the same archive: gold (of binutils) takes a third of the time, where it is there.
 FAST_LINKER := $(if $(shell command -v ld.gold 2>/dev/null),-fuse-ld=gold)
@@ -128,6 +131,23 @@ FAST_LINKER := $(if $(shell command -v ld.gold 2>/dev/null),-fuse-ld=gold)
 $(BUILD)/test/%: sim/test/%.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(OWN) $(WRAP) $(FAST_LINKER) -o $@ $(filter %.c %.o,$^) $(BUILD)/parts.a $(LIBS) -lcmocka
+
+# Tests that are one program, linked once: JOINED names them. It is that test whose name it is called by.
+ifdef JOINED
+$(JOINED:%=$(BUILD)/test/%.o): $(BUILD)/test/%.o: sim/test/%.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(OWN) -Dmain=main_$* -c -o $@ $<
+
+$(BUILD)/test/joined.c: FORCE
+	@mkdir -p $(@D)
+	@harness/joined.sh $(JOINED) > $@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/test/joined: $(JOINED:%=$(BUILD)/test/%.o) $(BUILD)/test/joined.c $(BUILD)/parts.a | $(BUILD)/picklock-clock.so $(BUILD)/picklock-time.so
+	$(CC) $(FLAGS) $(OWN) $(FAST_LINKER) -o $@ $^ $(LIBS) -lcmocka
+
+$(JOINED:%=$(BUILD)/test/%): $(BUILD)/test/joined
+	ln -sf joined $@
+endif
 
 # A program for the preloaded library to steer.
 $(BUILD)/worker-child: sim/test/worker_child.c sim/worker/time_page.h
@@ -222,8 +242,8 @@ FALSEALARM ?= --verdicts 2000
 falsealarm: $(BUILD)/picklock ## safe schemes, every fault, a machine kept busy: nobody is blamed
 	@BUILD="$(abspath $(BUILD))" $(PYTHON) harness/falsealarm.py $(FALSEALARM)
 
-# A build of its own: optimised less, sanitised, its files read in groups. Of debugging it has what a stack trace names.
-SANITISED = BUILD=$(BUILD)/sanitised SANITIZE=address,undefined CFLAGS='-O1 -g1' UNITY=yes
+# A build of its own: optimised less, or not at all, sanitised, its files read in groups. Of debugging it has what a stack trace names.
+SANITISED = BUILD=$(BUILD)/sanitised SANITIZE=address,undefined CFLAGS='-O1 -g1' SELDOM='-O0 -g1' ONCE_A_RUN='$(ONCE_A_RUN) live proxy' UNITY=yes
 FUZZ_INPUTS ?= 1000
 FUZZ_SEED   ?= 1
 
@@ -238,19 +258,25 @@ libfuzzer: ## the same targets as libFuzzer's, with clang; FUZZ_SECONDS=N for ea
 	@$(MAKE) --no-print-directory -s -j2 $(LIBFUZZED) $(BUILD)/libfuzzer/picklock $(FUZZ:%=$(BUILD)/libfuzzer/test/%)
 	@BUILD="$(BUILD)/libfuzzer" harness/fuzz.sh --libfuzzer $(FUZZ_SECONDS)
 
-# The random walks are a twentieth of what `make test` walks, from another seed, and of the searches every eleventh is made: everything
+# The random walks are a fortieth of what `make test` walks, from another seed, and of the searches every 23rd is made: everything
 # is five times as slow here, and each line is reached by few of them. SANITISED_RUNS=300 SANITISED_SAMPLE=1 (check-long) is all of it.
-SANITISED_RUNS   ?= 8
-SANITISED_SAMPLE ?= 11
-# Long ones: most of it waits, what test_asking asks as well, or searches that others make, too: check-long has them.
-SANITISED_SKIPS  ?= test_live_stress test_live_stress_stopped test_live_stress_strikes test_live_stress_pairs test_live_stress_outages test_asking_replay test_asking_classes test_asking_ends test_asking_extend \
-                    test_explore_reductions test_successor_cache test_minimal_faults test_mutants test_independence test_lower_bound test_partial_order
+SANITISED_RUNS   ?= 4
+SANITISED_SAMPLE ?= 23
+# Long ones: most of it waits or begins processes, or asks and searches what others do, too: check-long has them. What reads foreign
+# bytes stays, and so do the checks, the explorer's stores, and of those that ask and those that are live some short ones.
+SANITISED_SKIPS  ?= $(addprefix test_,asking asking_answers asking_audit asking_clocks asking_replay asking_classes asking_ends asking_extend \
+                      live live_walks live_cluster live_stress live_stress_cluster live_stress_ends live_stress_stopped live_stress_strikes \
+                      live_stress_pairs live_stress_outages replays_ahead explore_reductions explore_sections explore_remaining \
+                      successor_cache minimal_faults mutants independence lower_bound partial_order sleep_sets symmetry persistent_sets fallback)
+
+# What is linked with more than the archive and in other ways, or has arguments.
+LINKED_APART := test_mutants test_partial_order test_lower_bound test_explore_walks test_carriers test_live_stress_ends test_heartbeat test_mutant_servers test_persistent_sets test_report
 
 # What was freed is kept back for a while: 16 MB of it, not 256, all of which would be copied whenever a process is begun.
 sanitised: export ASAN_OPTIONS ?= quarantine_size_mb=16
 sanitised: SANITISED_TESTS = $(filter-out $(SANITISED_SKIPS),$(TESTS))
 sanitised: ## the C unit tests under address and undefined sanitizers; SANITISED_RUNS=N random walks, every SANITISED_SAMPLE=N'th search
-	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) $(SANITISED_TESTS:%=$(BUILD)/sanitised/test/%)
+	@$(MAKE) --no-print-directory -s -j2 $(SANITISED) JOINED="$(filter-out $(LINKED_APART),$(SANITISED_TESTS))" $(SANITISED_TESTS:%=$(BUILD)/sanitised/test/%)
 	@BUILD="$(BUILD)/sanitised" PICKLOCK_RUNS=$(SANITISED_RUNS) PICKLOCK_SAMPLE=$(SANITISED_SAMPLE) PICKLOCK_SEED=20261123 harness/units.sh $(SANITISED_TESTS)
 
 # clang warns of what it reads: nothing is made of it. Most of that is its own beginning, so it is given groups of files here, too.
