@@ -44,24 +44,33 @@ seeds_of() { # TARGET: its seeds, a line each
     esac
 }
 
+one() { # TARGET INPUTS SEED
+    local files
+    if [ "$1" = resp ]; then
+        "$build/test/fuzz_resp" $(($2 * 20)) "$3"
+    else
+        mapfile -t files < <(seeds_of "$1")
+        "$build/test/fuzz_$1" --inputs "$2" --seed "$3" "${files[@]}"
+    fi
+}
+export -f one seeds_of
+export build seeds
+
 status=0
+if [ "${1:-}" != --libfuzzer ]; then # the longest begins first
+    printf '%s\n' history results scenario rules jepsen schedule url resp |
+        xargs -P "$(nproc)" -I{} bash -c 'one {} "$@"' one "${1:-1000}" "${2:-1}" || status=1
+    exit $status
+fi
 for target in url rules schedule scenario history results jepsen; do
     mapfile -t files < <(seeds_of $target)
-    if [ "${1:-}" = --libfuzzer ]; then
-        mkdir -p "$build/corpus/$target"
-        cp "${files[@]}" "$build/corpus/$target"
-        "$build/test/fuzz_$target" -max_total_time="${2:-60}" -max_len=65536 -timeout=60 -rss_limit_mb=4096 -verbosity=0 \
-            -artifact_prefix="$build/fuzz_$target-" "$build/corpus/$target" 2>"$seeds/log" ||
-            { status=1; cat "$seeds/log"; }
-        echo "fuzz_$target: $(ls "$build/corpus/$target" | wc -l) inputs that differ, ${2:-60} s"
-    else
-        "$build/test/fuzz_$target" --inputs "${1:-1000}" --seed "${2:-1}" "${files[@]}" || status=1
-    fi
+    mkdir -p "$build/corpus/$target"
+    cp "${files[@]}" "$build/corpus/$target"
+    "$build/test/fuzz_$target" -max_total_time="${2:-60}" -max_len=65536 -timeout=60 -rss_limit_mb=4096 -verbosity=0 \
+        -artifact_prefix="$build/fuzz_$target-" "$build/corpus/$target" 2>"$seeds/log" ||
+        { status=1; cat "$seeds/log"; }
+    echo "fuzz_$target: $(ls "$build/corpus/$target" | wc -l) inputs that differ, ${2:-60} s"
 done
-if [ "${1:-}" = --libfuzzer ]; then
-    "$build/test/fuzz_resp" -max_total_time="${2:-60}" -verbosity=0 -artifact_prefix="$build/fuzz_resp-" 2>"$seeds/log" || { status=1; cat "$seeds/log"; }
-    echo "fuzz_resp: ${2:-60} s"
-else
-    "$build/test/fuzz_resp" $((${1:-1000} * 20)) "${2:-1}" || status=1
-fi
+"$build/test/fuzz_resp" -max_total_time="${2:-60}" -verbosity=0 -artifact_prefix="$build/fuzz_resp-" 2>"$seeds/log" || { status=1; cat "$seeds/log"; }
+echo "fuzz_resp: ${2:-60} s"
 exit $status
