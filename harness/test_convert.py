@@ -34,7 +34,7 @@ def test_what_is_converted_for_knossos_is_a_jepsen_history(picklock, tmp_path):
 def test_random_histories_are_judged_the_same_there_and_back(picklock, tmp_path):
     """Whole findings, with their sentences: each process is the one that it was, and goes on for whom it went on for."""
     random, seen = Random(20261126), set()
-    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "12"))):
+    for turn in range(int(os.environ.get("PICKLOCK_RUNS", "24"))):
         model, concurrency = ("mutex", "owner-mutex", "lease-lock", "fenced-lock")[turn % 4], random.randint(2, 3)
         options = ("--model", model, "--concurrency", concurrency, *(("--lease", "6ms") if model == "lease-lock" else ()), *(("--refusals",) if turn % 3 else ()))
         path = write(tmp_path / "a.json", drawn(random, model, 0.5, concurrency))

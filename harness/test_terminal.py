@@ -98,7 +98,7 @@ def test_a_pipe_has_its_own_width():
 
 # --- how far a command is ---
 
-LONG = ["explore", "--scheme", "redlock", "--clients", "3", "--fault", "lose-reply,crash", "--jobs", "2", "--budget", "3s"]
+LONG = ["explore", "--scheme", "redlock", "--clients", "3", "--fault", "lose-reply,crash", "--jobs", "1", "--budget", "3s"]
 
 
 def test_progress_for_machines():
