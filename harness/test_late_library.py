@@ -1,10 +1,11 @@
 """Libraries that few commands need are loaded by these commands alone (base/late_library.h)."""
 
 import os
+import re
 import subprocess
 
 import pytest
-from conftest import PICKLOCK, run
+from conftest import PICKLOCK, ROOT, run
 
 LATE = {"libmicrohttpd.so.12": ["proxy", "--toxiproxy-api", "127.0.0.1:0"],
         "libssl.so.3": ["proxy", "--listen", "127.0.0.1:0", "--upstream", "rediss://127.0.0.1:1"],
@@ -38,3 +39,10 @@ def test_who_needs_none_does_not_miss_them(tmp_path):
         (tmp_path / name).write_text("no library\n")
     done = run("explore", "--scheme", "setnx-del", "--fault", "none", env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
     assert done.status == 0 and "1 safe" in done.out, done
+
+
+def test_the_package_depends_on_them():
+    """Nothing is linked with them, so nobody sees that by itself. libcrypto is in libssl's."""
+    depends = re.search(r"^Depends: (.*)$", (ROOT / "harness/debian/control").read_text(), re.M)[1]
+    assert [name for name in ("libmicrohttpd12", "libssl3") if name in depends.replace(" ", "").replace("|", ",").split(",")] == ["libmicrohttpd12", "libssl3"]
+    assert {"libmicrohttpd.so.12", "libssl.so.3"} <= LATE.keys()
