@@ -57,7 +57,7 @@ def test_what_is_known_is_a_notice(step, tmp_path):
                 "--baseline", tmp_path / "known", "--update-baseline", cwd=tmp_path)
     assert known.status == 0, known
     done = step(worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml", baseline=str(tmp_path / "known"))
-    assert done.returncode == 0 and "::error" not in done.stdout and "::notice file=my lock.py" in done.stdout
+    assert done.returncode == 0 and "::error" not in done.stdout and "::notice file=my lock.py" in done.stdout and "title=unlock-bug" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_scheme_in_c_is_built(step, tmp_path):
