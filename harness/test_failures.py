@@ -540,7 +540,7 @@ def test_what_did_not_heal_is_unknown_whatever_else_was_found(tmp_path, heal, st
     """Holders stall past their leases: overruns, which are nobody's fault and say nothing of what came behind them. (This scheme
     takes no late grant, however busy the machine is.)"""
     ran = run("stress", "--scheme", "redlock", "--servers", "1", "--clients", "4", "--locks", "1", "--no-faults", "--pause-after-grant",
-              "100%", "--pause-time", "100ms", "--lease", "50ms", "--timeout", "1s", "--duration", "200ms", "--heal", heal, "--out", tmp_path)
+              "100%", "--pause-time", "100ms", "--lease", "50ms", "--timeout", "1s", "--duration", "2s", "--heal", heal, "--out", tmp_path)
     assert ran.status == status and says in " ".join(ran.out.split()), ran
     [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
     verdicts = {one["property"]: one["verdict"] for one in row["properties"]}
