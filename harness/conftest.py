@@ -4,6 +4,7 @@ share, and those of the proxy."""
 import contextlib
 import ctypes
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ import tempfile
 import termios
 import threading
 import time
+import zlib
 
 import pytest
 from pages import has_browser, make_browser
@@ -226,21 +228,52 @@ def verdicts(row):
     return {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
 
 
+# `make test` has its turn of the slow tests: one of TURNS, for other sources another one, or the one that PICKLOCK_TURN names. All of them
+# with PICKLOCK_TURN=all, and whenever pytest is called without it. Slow is what computes for more than a second, the slowest stand first.
+SLOW = {line: at for at, line in enumerate((ROOT / "harness" / "slow_tests.txt").read_text().splitlines())}
+TURNS = 5
+LONG = bool(os.environ.get("PICKLOCK_LONG"))  # `make check-long`
+
+
+@functools.cache
+def drawn(of):
+    """A number below `of`: the same wherever the same sources are tested."""
+    named = os.environ.get("PICKLOCK_TURN", "")
+    if named.isdigit():
+        return (int(named) - 1) % of
+    return zlib.crc32(b"".join(path.read_bytes() for path in sorted((ROOT / "sim").rglob("*.[ch]")))) % of
+
+
+def takes_turns():
+    return os.environ.get("PICKLOCK_TURN", "all") != "all" and not LONG
+
+
+def place_among_slow(item):
+    """None: it is not. A test's cases share its line where they have none of their own."""
+    name = f"{item.path.name}::{item.name}"
+    return SLOW.get(name, SLOW.get(name.split("[")[0]))
+
+
 # The suite runs in several processes (Makefile). What is prepared for all tests of these modules is prepared once: they stay together.
 TOGETHER = (["test_matrix"], ["test_spin"], ["test_shards"], ["test_page", "test_page_explored", "test_page_plots"], ["test_model"], ["test_output"],
             ["test_proxy_bytes"], ["test_install"], ["test_bad_places"], ["test_layers"])
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """What lasts longest first: modules that stay together, then the C unit tests. Before xdist, which reads the marks."""
+    if takes_turns():
+        slow = sorted((item for item in items if place_among_slow(item) is not None), key=place_among_slow)
+        others_turn = {item for at, item in enumerate(slow) if at % TURNS != drawn(TURNS)}
+        config.hook.pytest_deselected(items=others_turn)
+        items[:] = [item for item in items if item not in others_turn]
     groups = {module: group[0] for group in TOGETHER for module in group}
     order = [*groups, "test_units"]
     items.sort(key=lambda item: order.index(item.module.__name__) if item.module.__name__ in order else len(order))
     for item in items:
         if item.module.__name__ in groups:
             item.add_marker(pytest.mark.xdist_group(groups[item.module.__name__]))
-        if item.get_closest_marker("long") and not os.environ.get("PICKLOCK_LONG"):
+        if item.get_closest_marker("long") and not LONG:
             item.add_marker(pytest.mark.skip(reason=f"{item.get_closest_marker('long').args[0]}: make check-long"))
 
 
@@ -374,6 +407,8 @@ def read_all(sock):
 
 
 def pytest_terminal_summary(terminalreporter):
+    if takes_turns():
+        terminalreporter.write_line(f"slow tests: turn {drawn(TURNS) + 1} of {TURNS}; all of them: make test PICKLOCK_TURN=all")
     if not shutil.which("spin"):
         terminalreporter.write_line("left out: the second opinion on the explorer (no spin here; "
                                     "`harness/setup.sh opinion` installs it)")

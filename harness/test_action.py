@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 import yaml
-from conftest import PATIENCE_S, PICKLOCK, ROOT, run
+from conftest import LONG, PATIENCE_S, PICKLOCK, ROOT, run
 from workers import PLAIN, RUN
 
 ACTION = ROOT / "harness" / "action"
@@ -45,7 +45,7 @@ def test_a_worker_is_annotated_at_its_line(step, tmp_path):
     assert any(text.startswith("::notice file=my lock.py,line=") and "overrun" in text for text in done.stdout.splitlines())
     assert "## picklock" in (tmp_path / "summary").read_text()
     assert os.path.exists(f"{done.outputs['folder']}/index.html")
-    if os.environ.get("PICKLOCK_LONG"):  # elsewhere below, a scheme is built and tested by an installed one
+    if LONG:  # elsewhere below, a scheme is built and tested by an installed one
         installed = tmp_path / "share" / "picklock" / "action"  # as `make install` has it, without the tree around
         shutil.copytree(ACTION, installed)
         again = step(installed, worker="/usr/bin/python3 'my lock.py'", options=f"{QUICK} scenarios/expired-lease-double-delete.yaml")

@@ -121,6 +121,16 @@ def test_every_test_file_has_its_row():
     assert rows == {path.name for path in (ROOT / "harness").glob("test_*.py")}
 
 
+def test_the_slow_tests_exist():
+    """One that has another name by now would run each time."""
+    lines = (ROOT / "harness" / "slow_tests.txt").read_text().splitlines()
+    assert lines and len(lines) == len(set(lines))
+    for file, test in (line.split("::") for line in lines):
+        name, _, case = test.removesuffix("]").partition("[")
+        assert f"def {name}(" in (ROOT / "harness" / file).read_text(), f"{file}::{test}: write the list anew with harness/slow_tests.py"
+        assert not case or (ROOT / "sim" / "test" / f"{case}.c").exists(), f"there is no C test {case}"
+
+
 def test_every_folder_of_sim_has_its_row():
     rows = set(re.findall(r"^\| `(\w+)/` \|", (ROOT / "sim" / "README.md").read_text(), re.M))
     assert rows == {path.name for path in (ROOT / "sim").iterdir() if path.is_dir()}

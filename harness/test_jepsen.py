@@ -1,11 +1,11 @@
 """Jepsen histories of lock tests, EDN and JSON: what they are judged to be."""
 
 import json
-import os
 from collections import Counter
 from random import Random
 
 import pytest
+from conftest import LONG
 from jepsen import LEASE, SEEDS, drawn, judge, op, story, write
 
 
@@ -204,7 +204,7 @@ def is_explained(ops, model, refusals):
 def test_random_histories_are_judged_as_by_trying_every_order(picklock, tmp_path):
     """A violation exactly where no order explains the answers; never "holds", since nobody saw the servers."""
     random, seen = Random(20261123), []
-    for turn in range(180 if os.environ.get("PICKLOCK_LONG") else 90):
+    for turn in range(180 if LONG else 90):
         model, refusals = ("mutex", "owner-mutex")[turn % 2], turn // 2 % 2 == 1
         ops = drawn(random, model, strangers=0.3 * (turn // 4 % 2))
         path = write(tmp_path / "a.json", ops)

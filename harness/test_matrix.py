@@ -1,11 +1,9 @@
 """`picklock explore --confirm` of everything, once: the matrix, its witnesses on real Redis, whom a server's fault blames."""
 
 import json
-import os
-import zlib
 
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, flat, listed, run
+from conftest import LONG, PATIENCE_S, drawn, flat, listed, run
 from matrix import MATRIX, as_yaml, committed, rows
 from readme import BLAME
 
@@ -13,24 +11,23 @@ from readme import BLAME
 FIELDS = {"scheme", "fault", "property", "verdict", "cause", "clients", "rounds", "faults", "states",
           "transitions", "seconds", "complete", "witness_steps", "confirmed"}
 
-# On 5 servers these take longer than all other cells together: one of them each time, another one for another program, but never the first,
+# On 5 servers these take longer than all other cells together: one of them each time, another one for other sources, but never the first,
 # which takes as long as the others; all of them with PICKLOCK_LONG (`make check-long`). On 3 servers, all.
 LONGEST = ("silent-server", "refusing-server", "client-pause", "client-kill", "restart-aof", "restart-old", "failover")
 WIDE = "redlock, 5 servers"
 
 
-# Of the other schemes these each time, and of the rest a third, another one for another program; all with PICKLOCK_LONG.
+# Of the other schemes these each time, and of the rest a third, another one for other sources; all with PICKLOCK_LONG.
 EACH_TIME = ("none", "stall", "lose-reply", "late-request", "crash", "restart-empty")
 
 
 def of_the_others(faults):
-    third = zlib.crc32(PICKLOCK.read_bytes()) % 3
-    return [fault for i, fault in enumerate(faults) if os.environ.get("PICKLOCK_LONG") or fault in EACH_TIME or i % 3 == third]
+    return [fault for i, fault in enumerate(faults) if LONG or fault in EACH_TIME or i % 3 == drawn(3)]
 
 
 def left_out():
-    searched = 1 + zlib.crc32(PICKLOCK.read_bytes()) % (len(LONGEST) - 1)
-    return [] if os.environ.get("PICKLOCK_LONG") else [fault for i, fault in enumerate(LONGEST) if i != searched]
+    searched = 1 + drawn(len(LONGEST) - 1)
+    return [] if LONG else [fault for i, fault in enumerate(LONGEST) if i != searched]
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,14 @@
 """The model of a server against a real redis-server: the same commands, the same times, the same answers."""
 
-import os
 import re
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, ROOT, make
+from conftest import BUILD, LONG, PATIENCE_S, ROOT, make
 
 PROGRAM = BUILD / "test" / "differential"
 ALL = 100_000
-COMMANDS = ALL if os.environ.get("PICKLOCK_LONG") else 15_000
+COMMANDS = ALL if LONG else 15_000
 
 # What a run of all must have met to mean anything, and another one its share of it: command, answer, and at least how often.
 MET = [

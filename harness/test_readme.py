@@ -2,13 +2,12 @@
 
 import html
 import json
-import os
 import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, PICKLOCK, ROOT, listed, run
+from conftest import BUILD, LONG, PATIENCE_S, PICKLOCK, ROOT, listed, run
 from readme import EXAMPLES, README as README_PATH, pages, report
 from workers import PYTHON, needs_redis_py
 
@@ -48,7 +47,7 @@ def told(row):
 def test_the_example_of_a_library_is_what_a_test_of_it_finds(picklock):
     """Some of its rows, made anew: the rest of them in `make check-long`."""
     committed = json.loads((ROOT / EXAMPLES[1] / "results.json").read_text())
-    few = () if os.environ.get("PICKLOCK_LONG") else ("--fault", "duplicate")
+    few = () if LONG else ("--fault", "duplicate")
     scenarios = sorted(row["path"] for row in committed["results"] if row["kind"] == "run")[:1 if few else None]
     ran = picklock("test", "/usr/bin/python3 sim/worker/examples/redis_py_lock.py", *scenarios, *few, "--json", "-")
     rows = [told(row) for row in committed["results"]]

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 import yaml
-from conftest import BUILD, ROOT
+from conftest import BUILD, LONG, ROOT
 from readme import BLAME, causes_in
 from workers import PLAIN, PYTHON, RUN, needs_redis_py, plain_worker
 
@@ -27,7 +27,6 @@ FIXED = ["setnx-del", "setnx-expire-del", "lua-setnx-expire-del", "set-nx-ex-del
 REPLAYED = [*SCHEMES, "set-nx-px-cad as set-nx-px-cad set-up", "set-nx-px-cad as hash"]
 # test_asking.c holds schemes to their own steps; here each witness is replayed, too, and its cause is told. Of each scheme one cell of the six, another
 # one from scheme to scheme. Three of them in CI: one that is safe, one that is broken, one of several commands; all, with all cells, in `make check-long`.
-LONG = os.environ.get("PICKLOCK_LONG")
 SAMPLE = {scheme: FAULTS if LONG else [FAULTS[at % 6]] for at, scheme in enumerate(REPLAYED)}
 # What the matrix has of a quorum is found on three servers, one cell of it (late-request) by what critical sections count.
 QUORUM = "/usr/bin/python3 sim/test/quorum_worker.py"

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import LONG, ROOT
 from workers import EXAMPLES, PYTHON, needs_node, needs_redis_py
 
 # As the scheme set-nx-px-cad; it waits by trying again, and is told by an event that nobody wants the lock any more.
@@ -305,7 +305,7 @@ def test_in_other_languages(picklock, searched, tmp_path, language):
         assert old in text
         text = text.replace(old, new)
     assert gives_back in text
-    if language not in SLOWLY_COMPILED or os.environ.get("PICKLOCK_LONG"):
+    if language not in SLOWLY_COMPILED or LONG:
         right = command_of(tmp_path / "right", name, text)
         ran, row, found = played(picklock, tmp_path, right)
         assert row["trouble"] is None and not found, ran

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from conftest import LONG
 from workers import plain_worker
 
 worker = pytest.fixture(plain_worker)
@@ -47,7 +48,7 @@ def test_who_goes_by_a_clock_that_jumps_is_found_by_asking(picklock, worker, tmp
                                                   pytest.param("slow-work+client-drift", "monotonic", 1, marks=pytest.mark.long("11 s of CPU"))])
 def test_the_same_by_running(picklock, worker, tmp_path, fault, clock, status):
     ran = picklock("explore", "--worker", worker(WATCHFUL.format(clock=clock)), "--search", "random", "--clients", 2,
-                   "--runs", 150 if os.environ.get("PICKLOCK_LONG") else 40, "--rounds", 1, "--fault", fault, "--out", tmp_path)
+                   "--runs", 150 if LONG else 40, "--rounds", 1, "--fault", fault, "--out", tmp_path)
     assert ("untrue-answer" in ran.out) == (status == 1), ran
 
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PATIENCE_S, ROOT
+from conftest import BUILD, LONG, PATIENCE_S, ROOT
 from workers import EXAMPLES, PYTHON, needs_node, needs_redis_py
 
 # A scheme of the table as a worker, over a socket of its own; a connection that failed is closed, and the next command dials anew.
@@ -29,8 +29,6 @@ class Worker(Set{lock}):
 picklock_worker.run(Worker)
 """
 CAREFUL, PLAIN_DELETE = "NxPxCad", "NxExDel"
-LONG = os.environ.get("PICKLOCK_LONG")  # what plays a scenario is searched, too
-
 
 @pytest.fixture
 def own(tmp_path):

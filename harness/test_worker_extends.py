@@ -1,9 +1,9 @@
 """A worker that is asked to extend, by asking once and by running: what both find, and how soon, is the same; what is not found is silent."""
 
 import json
-import os
 
 import pytest
+from conftest import LONG
 from workers import PLAIN, PYTHON, RUN
 
 
@@ -31,7 +31,6 @@ EXTENDS = {
 }
 STORIES = ("extend-in-time", "extend-too-late")
 INHERENT = {"mutual-exclusion", "fresh-grant"}
-LONG = os.environ.get("PICKLOCK_LONG")
 SHORT = {"good", "blind", "never"}
 
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 
 import pytest
+from conftest import LONG
 from workers import needs_node, once, plain_worker
 
 worker = pytest.fixture(plain_worker)
@@ -241,7 +242,7 @@ class Worker(Worker):
         for _ in range(MEGABYTES if self.settings.name == "A" else 0):
             sys.stderr.write("x" * 1048576)
         return super().release()
-""".replace("MEGABYTES", "1024" if os.environ.get("PICKLOCK_LONG") else "64")), "--patience", "2m")
+""".replace("MEGABYTES", "1024" if LONG else "64")), "--patience", "2m")
     assert ran.status == 0 and "A  prints: xxx" in ran.out and "A  prints: a greeting" in ran.out and max(map(len, ran.out.splitlines())) < 1100, ran.out[-500:]
 
 

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, LONG
 from workers import PLAIN, PYTHON, RUN
 
 # What it writes stands in a file that is no program.
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_trusted_is_not_believed(explore, tmp_path):
     path = kept_file(tmp_path)
     whole = path.read_bytes()
     for how, words, is_replaced in (("a byte", "is damaged, or of something else", True), *((("half", "is damaged", True),
-                                    ("empty", "is damaged", True)) if os.environ.get("PICKLOCK_LONG") else ()), ("of others", "can be written by others", False),
+                                    ("empty", "is damaged", True)) if LONG else ()), ("of others", "can be written by others", False),
                                     ("a link", "is no plain file", False)):
         path.write_bytes(whole)
         damaged(path, how)

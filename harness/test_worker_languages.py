@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT, verdicts
+from conftest import BUILD, LONG, ROOT, verdicts
 from workers import EXAMPLES, PYTHON, example, needs_node, needs_redis_py, once
 
 NPM = BUILD / "workers" / "node_modules"
@@ -46,7 +46,6 @@ def assert_same_verdicts(picklock, tmp_path, worker, scheme, scenarios, env=None
     return {name: theirs["verdict"] for name, (_, theirs) in rows.items()}
 
 
-LONG = os.environ.get("PICKLOCK_LONG")
 FATES = {"none": "safe", **({"lose-reply": "leftover only"} if LONG else {}), "late-request": "broken (late-grant, 6 steps)"}
 
 
@@ -338,7 +337,6 @@ def test_a_lock_in_java_is_what_it_looks_like(picklock, java, tmp_path):
 
 
 # --- Go ---
-
 
 
 def in_go(test):

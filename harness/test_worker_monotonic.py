@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, LONG, ROOT
 from workers import PYTHON, needs_node, once, plain_worker
 
 WORKERS = ROOT / "sim" / "worker"
@@ -278,9 +278,6 @@ LANGUAGES = [pytest.param(python_lock, "time.monotonic()", id="python"),
                                  pytest.mark.skipif(not shutil.which("javac"), reason="the Debian package default-jdk-headless is not installed")]),
              pytest.param(go_lock, "", id="go",
                           marks=pytest.mark.skipif(not shutil.which("go"), reason="the Debian package golang-go is not installed"))]
-
-
-LONG = os.environ.get("PICKLOCK_LONG")
 
 
 def explore(worker, faults="none,slow-work", *more):

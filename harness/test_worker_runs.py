@@ -7,13 +7,11 @@ import shlex
 
 import jsonschema
 import pytest
-from conftest import ROOT, verdicts
+from conftest import LONG, ROOT, verdicts
 from workers import (EXAMPLES, NAIVE, PLAIN, PYTHON, REDIS_PY, RUN, SETS, SMALL_NODE,
                      changed_naive, needs_node, needs_redis_py, own_scenario, rows_of, scenario, verdict_of)
 
 pytestmark = needs_redis_py
-LONG = os.environ.get("PICKLOCK_LONG")
-
 
 def test_a_plain_delete_is_found(picklock, tmp_path):
     ran = picklock("run", "--worker", NAIVE, scenario("expired-lease-double-delete"))

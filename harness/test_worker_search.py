@@ -8,7 +8,7 @@ import subprocess
 
 import jsonschema
 import pytest
-from conftest import PICKLOCK, ROOT, run
+from conftest import LONG, PICKLOCK, ROOT, run
 from workers import NAIVE, PYTHON, REDIS_PY, changed_naive, needs_redis_py
 
 # The same lock as NAIVE over a socket of its own: its processes begin in a third of the CPU, and each finding takes twenty.
@@ -16,8 +16,6 @@ PLAIN = f"{PYTHON} {shlex.quote(str(ROOT / 'sim' / 'test' / 'scheme_worker.py'))
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
 
 pytestmark = needs_redis_py
-LONG = os.environ.get("PICKLOCK_LONG")
-
 
 def search(picklock, tmp_path, worker, *more, how="random"):
     """(what ran, its results)"""

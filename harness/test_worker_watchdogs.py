@@ -1,14 +1,13 @@
 """Workers with a watchdog, a timer that renews the lease: a right one is blamed for nothing but what a pause does to any; wrong ones are found by running."""
 
 import json
-import os
 import shlex
 
 import pytest
+from conftest import LONG
 from workers import EXAMPLES, PYTHON, needs_redis_py
 
 pytestmark = needs_redis_py
-LONG = os.environ.get("PICKLOCK_LONG")
 RIGHT = (EXAMPLES / "watchdog_lock.py").read_text()
 RENEWS = "self.renewing.eval(RENEW, 1, self.key, token, self.ttl_ms) == 1"
 RELEASES = """        token, self.token = self.token, None  # a renewal that is under way finds nobody there
