@@ -4,6 +4,7 @@
 /* before cmocka.h, which has a macro named like our enum fail */
 #include "test/enabled.h"
 #include "test/probe.h"
+#include "test/sample.h"
 
 #include "explore/graph/apply.h"
 #include "explore/reduce/partial_order.h"
@@ -139,9 +140,12 @@ static void what_is_dropped_would_have_done_nothing(void **state)
     check_drops(&scheme, 1, FAULT_LATE_REQUEST, FAULT_LATE_REQUEST);
     check_drops(&scheme, 1, FAULT_LATE_REQUEST, FAULT_FAILOVER);
     check_drops(&scheme, 1, FAULT_DUPLICATE, FAULT_LATE_REQUEST);
-    assert_true(check_drops(redlock, 1, FAULT_LATE_REQUEST, FAULT_LATE_REQUEST) > 100);
-    assert_true(check_drops(redlock, 1, FAULT_LATE_REQUEST, FAULT_FAILOVER) > 100);
-    assert_true(check_drops(redlock, 1, FAULT_DUPLICATE, FAULT_FAILOVER) > 100);
+    if (is_in_sample())
+        assert_true(check_drops(redlock, 1, FAULT_LATE_REQUEST, FAULT_LATE_REQUEST) > 100);
+    if (is_in_sample())
+        assert_true(check_drops(redlock, 1, FAULT_LATE_REQUEST, FAULT_FAILOVER) > 100);
+    if (is_in_sample())
+        assert_true(check_drops(redlock, 1, FAULT_DUPLICATE, FAULT_FAILOVER) > 100);
     scheme = probe_scheme("by-delete", by_delete);
     check_drops(&scheme, 2, FAULT_LATE_REQUEST, NOTHING);
     scheme = probe_scheme("clean-first", clean_first);

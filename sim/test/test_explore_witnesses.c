@@ -68,6 +68,8 @@ static void a_search_can_be_for_one_property(void **state)
     for (int i = 0; i < schemes_count; i++) {
         struct explore_options options = options_of(schemes[i]->name, FAULT_STALL);
         struct explore_outcome all, one;
+        if (!is_in_sample())
+            continue;
         options.sought = 0;
         run(&options, &all);
         for (int p = 0; p < PROPERTY_COUNT; p++) {
@@ -87,7 +89,8 @@ static void a_search_can_be_for_one_property(void **state)
         }
         explore_outcome_free(&all);
     }
-    assert_true(ended > 10);
+    if (sample_every() == 1)
+        assert_true(ended > 10);
     /* What is never found ends nothing. */
     struct explore_options options = options_of("set-nx-px-cad", FAULT_STALL);
     struct explore_outcome outcome;
