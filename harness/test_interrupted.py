@@ -189,8 +189,8 @@ def test_a_server_that_dies_in_the_middle_of_a_run(tmp_path):
 # --- stress ---
 
 def stressing(folder, *more):
-    duration = () if "--duration" in more else ("--duration", "60s")
-    process = start("stress", "--clients", "5", *duration, "--out", folder, *more)
+    usual = {"--clients": "5", "--duration": "60s"}
+    process = start("stress", *(word for name, value in usual.items() if name not in more for word in (name, value)), "--out", folder, *more)
     process.stderr.readline()  # the rates
     process.stderr.readline()  # the first second: clients work
     return process
@@ -209,6 +209,22 @@ def test_stress_says_for_how_long_it_ran(tmp_path):
     ended = results_of(tmp_path)["interrupted"]
     assert (ended["done"], ended["of"]) == (0, 2) and ended["why"].startswith("SIGINT, set-nx-px-cad after ")
     says_so_everywhere(tmp_path, f"0 of 2 runs ({ended['why']})")
+
+
+def test_who_is_not_told_in_time_while_the_run_is_stopped_is_not_blamed(tmp_path):
+    """Ctrl-Z and fg: whose work and whose lease ended meanwhile hears of the lease first, as its timer was due."""
+    process = stressing(tmp_path, "--scheme", "watchdog-guarded", "--clients", "20", "--locks", "20", "--hold", "50ms..150ms", "--lease", "300ms",
+                        "--no-faults", "--duration", "0")
+    for _ in range(2):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.6)  # more than a lease
+        process.send_signal(signal.SIGCONT)
+        process.stderr.readline()  # another second has gone by
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    (row,) = results_of(tmp_path)["results"]
+    assert row["stress"]["grants"] > 20 and status != 1, (out, err)
+    assert not [found for found in row["properties"] if found["property"] == "loss-notice" and found["verdict"] == "violated"], row
 
 
 @pytest.mark.parametrize("number, status, verdict", [(signal.SIGINT, 0, "holds"), (signal.SIGHUP, 2, "unknown")])

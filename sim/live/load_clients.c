@@ -170,6 +170,14 @@ static void load_client_wakes(struct load_client *load_client)
     take_step(load_client, &step);
 }
 
+/* A timer that rang while this process had to wait for the machine, or while the client was paused,
+ * rings first. */
+static void load_client_wakes_first(struct load_client *load_client)
+{
+    if (is_wake_due(load_client))
+        load_client_wakes(load_client);
+}
+
 static void wakes(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
@@ -193,9 +201,7 @@ void load_client_told(struct load_client *load_client, const struct load_request
                       enum moment_kind kind, const struct reply *reply)
 {
     struct step_result step;
-    /* A timer that rang while this process had to wait for the machine rings first. */
-    if (is_wake_due(load_client))
-        load_client_wakes(load_client);
+    load_client_wakes_first(load_client);
     if (load_client->place == LOAD_DEAD || request->attempt != load_client->client.attempt)
         return;
     if (crash_strikes(load_client))
@@ -224,6 +230,7 @@ static void pause_ends(struct load_timer *timer)
     load_client->is_paused = false;
     injected_wait_ends(&load_client->wait, world_us(load_client));
     load_requests_resume(load_client);
+    load_client_wakes_first(load_client);
     if (load_client->place != LOAD_DEAD)
         load_client_goes_on(load_client);
 }
@@ -365,6 +372,9 @@ static bool pause_strikes(struct load_client *load_client, enum load_client_plac
 static void worked(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
+    load_client_wakes_first(load_client);
+    if (!load_client->is_working)
+        return; /* it has gone on, for its lock is lost, or has crashed */
     load_client->is_working = false;
     load_client_goes_on(load_client);
 }
