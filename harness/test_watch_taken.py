@@ -180,7 +180,7 @@ SECOND = "one, other = client(), client()\nassert one.setnx('lock:1', A) and oth
     (SECOND + "one.eval(CAD.replace(\"'del', KEYS[1]\", \"'pexpire', KEYS[1], 20000\"), 1, 'lock:1', A)", BETWEEN),
     (SECOND + "assert not one.set('lock:1', A, xx=True, px=20000)", BETWEEN),
     (SECOND + "p = one.pipeline(); p.expire('lock:1', 20); assert p.execute() == [False]", BETWEEN),
-    (SECOND + "assert other.set('lock:1', B, nx=True, px=20000) and one.pexpire('lock:1', 9000) and other.eval(CAD, 1, 'lock:1', B)", BETWEEN),
+    (SECOND + "assert other.set('lock:1', B, nx=True, px=20000) and one.pexpire('lock:1', 30000) and other.eval(CAD, 1, 'lock:1', B)", BETWEEN),
     (PROCESSES + """one.does(f"own.setnx('lock:1', '{A}')"); other.does("own.delete('lock:1')")
 assert one.does("own.pexpire('lock:1', 20000)") == "False" and takes(other, B)""", "whether A released its own lock by it, or another one"),
 ], ids=["the next command", "a script", "SET XX", "a transaction", "of another's lock", "another process"])
@@ -243,3 +243,57 @@ assert one.eval(CAD, 1, "lock:1", A) == 0 and other.eval(CAD, 1, "lock:1", B) ==
 """)
     drawn = run("check", tmp_path / "runs" / "latest" / "histories" / "watch.jsonl", "--timeline").out
     assert drawn.count("A's own lease ends") == ends and said in drawn, drawn
+
+
+# Some of the server's time, behind which the key is looked at.
+BUSY = "local t = redis.call('TIME') local e = t[1] * 1000 + t[2] / 1000 + 300 repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > e return 1"
+SETS = "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 else return 0 end"
+TWO = "if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then redis.call('pexpire', KEYS[1], ARGV[2]) return 1 else return 0 end"
+WRITTEN_IN = "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', 100) then return 1 else return 0 end"
+
+
+@pytest.mark.parametrize("ask", [
+    f"p.eval({SETS!r}, 1, 'lock:1', A, LEASE)", f"p.eval({TWO!r}, 1, 'lock:1', A, LEASE)", f"p.eval({WRITTEN_IN!r}.replace('100', str(LEASE)), 1, 'lock:1', A)",
+    "p.multi(); p.setnx('lock:1', A); p.pexpire('lock:1', LEASE)", "p.multi(); p.set('lock:1', A, nx=True, px=LEASE)"],
+    ids=["script", "script of two commands", "lease in the script", "transaction of two commands", "transaction"])
+@pytest.mark.parametrize("lease_ms", [100, 20000])
+def test_a_grant_that_is_over_when_it_is_heard_of_is_not_passed_over(tmp_path, ask, lease_ms):
+    """A lock that was gone before anybody could look stands in no history: what came of it was not seen."""
+    result, results = json_of(tmp_path, f"""
+LEASE = {lease_ms}
+one, other = client(), client()
+with one.pipeline(transaction=False) as p:
+    {ask}; p.eval({BUSY!r}, 0)
+    p.execute()
+other.set("lock:1", B, nx=True, px=20000)
+""")
+    if lease_ms > 1000:
+        assert is_clean(result, results) and any("1 grant, 1 refusal" in note for note in results["notes"]), result.out + result.err
+    else:
+        assert result.status == 2 and not violated(results), result.out + result.err
+        assert "a lock that it may have made was gone before it could be looked at" in told(result), result.err
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_script_is_the_same_by_its_digest(tmp_path, is_long):
+    """Of one that is too long to be kept, too."""
+    script = SETS + " -- and more" * (100 if is_long else 0)
+    result, results = json_of(tmp_path, f"""
+a, b = client(), client()
+assert a.eval({script!r}, 1, "lock:1", A, 20000) == 1 and b.evalsha(b.script_load({script!r}).upper(), 1, "lock:1", B, 20000) == 0
+assert a.eval(CAD, 1, "lock:1", A) == 1
+""")
+    assert is_clean(result, results) and verdicts(results)["lease-exclusion"] == "holds", result.out + result.err
+    assert any("1 grant, 1 refusal, 1 release" in note for note in results["notes"]), results["notes"]
+
+
+@pytest.mark.parametrize(("over", "lease_ms", "is_known"), [("b", 50, False), ("a", 50, True), ("b", 30000, True)], ids=["shorter", "over its own", "longer"])
+def test_who_made_a_lease_shorter_over_another_connection_is_not_known(tmp_path, over, lease_ms, is_known):
+    """Pools renew over any connection; the time that its holder counts on they do not take away."""
+    result, results = json_of(tmp_path, f"""
+a, b, c = client(), client(), client()
+assert a.set("lock:1", A, nx=True, px=20000) and {over}.pexpire("lock:1", {lease_ms})
+assert not c.set("lock:1", C, nx=True, px=20000) and a.eval(CAD, 1, "lock:1", A) == 1
+""")
+    assert is_clean(result, results) if is_known else result.status == 2 and not violated(results), result.out + result.err
+    assert ("over another connection of its process, nobody can tell" in told(result)) != is_known, result.err

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { EXPIRY_US = 2000 };
+enum { EXPIRY_US = 2000, IN_TEXT_US = 10000 };
 
 bool tell_is_grant_like(const struct telling *it)
 {
@@ -68,13 +68,6 @@ bool tell_has_ended(const struct telling *it, enum did did)
     return did == DID_DELETED &&
            (tell_is_refusal(it) ||
             holder_named(it->watching, it->seen->words, it->seen->key) != it->key->owner);
-}
-
-bool tell_is_too_short(const struct telling *it, enum did did)
-{
-    return !kind_is_script(it->seen->name) && tell_is_grant_like(it) && it->seen->reply &&
-           it->reply.kind == REPLY_OK && !it->seen->behind->is_there && did != DID_DELETED &&
-           strcmp(it->seen->name, "EXEC") != 0;
 }
 
 /* A SET NX or SETNX whose answer says whether it made the key. */
@@ -196,23 +189,98 @@ static bool is_its_time(const struct telling *it, const struct request_words *wo
     return false;
 }
 
+/* The next number in a script's text, from *at on (digits: kept by the caller). Count 0: there is
+ * none; else *at is behind it. */
+static struct request_words number_in(const struct known_script *script, size_t *at,
+                                      const char **digits, size_t *run)
+{
+    const size_t length = script ? script->length : 0;
+    for (; *at < length; (*at)++) {
+        *digits = script->text + *at;
+        for (*run = 0; *at + *run < length && (*digits)[*run] >= '0' && (*digits)[*run] <= '9';)
+            (*run)++;
+        if (!*run)
+            continue;
+        *at += *run;
+        return (struct request_words){.at = digits, .lengths = run, .count = 1};
+    }
+    return (struct request_words){0};
+}
+
 /* Does a script's text have it in it? */
 static bool text_has_time(const struct telling *it)
 {
-    const struct known_script *script = text_of(it);
-    const char *text = script ? script->text : "";
-    const size_t length = script ? script->length : 0;
-    size_t run;
-    for (size_t at = 0; at < length; at += run + 1) {
-        const char *digits = text + at;
-        run = 0;
-        while (at + run < length && digits[run] >= '0' && digits[run] <= '9')
-            run++;
-        const struct request_words number = {.at = &digits, .lengths = &run, .count = 1};
-        if (run && is_its_time(it, &number, 0))
+    const char *digits;
+    size_t at = 0, run;
+    struct request_words number;
+    while ((number = number_in(text_of(it), &at, &digits, &run)).count)
+        if (is_its_time(it, &number, 0))
             return true;
-    }
     return false;
+}
+
+/* --- what was gone before it could be looked at --- */
+
+bool tell_is_too_short(const struct telling *it, enum did did)
+{
+    return !kind_is_script(it->seen->name) && tell_is_grant_like(it) && it->seen->reply &&
+           it->reply.kind == REPLY_OK && !it->seen->behind->is_there && did != DID_DELETED &&
+           strcmp(it->seen->name, "EXEC") != 0;
+}
+
+/* The shorter one: that, or the number in that word. */
+static int64_t shorter_us(int64_t shortest_us, const struct request_words *words, int at,
+                          int64_t unit_us)
+{
+    const int64_t time_us = words_time_us(words, at, unit_us);
+    return time_us > 0 && time_us < shortest_us ? time_us : shortest_us;
+}
+
+/* The shortest time for which it may have let a key live. Of a script the least of its numbers, in
+ * ms (those below 10 in its text are others'; 0: that is not known), of a transaction what its
+ * commands say. INT64_MAX: none. */
+static int64_t shortest_us(const struct telling *it)
+{
+    static const struct {
+        const char *word;
+        int behind; /* so many words: the time ... */
+        int64_t unit_us;
+    } gives[] = {{"PX", 1, 1000},     {"EX", 1, 1000000},     {"PEXPIRE", 2, 1000},
+                 {"PSETEX", 2, 1000}, {"EXPIRE", 2, 1000000}, {"SETEX", 2, 1000000}};
+    const struct request_words *words = it->seen->words;
+    const bool is_script = kind_is_script(it->seen->name);
+    const struct known_script *script = is_script ? text_of(it) : NULL;
+    int64_t shortest = INT64_MAX;
+    const char *digits;
+    size_t at = 0, run;
+    struct request_words number;
+    if (is_script && !(script && script->length))
+        return 0;
+    for (int i = is_script ? 3 : 1; i < words->count; i++) {
+        if (is_script)
+            shortest = shorter_us(shortest, words, i, 1000);
+        for (size_t k = 0; !is_script && k < sizeof gives / sizeof *gives; k++)
+            if (words_is(words, i, gives[k].word))
+                shortest = shorter_us(shortest, words, i + gives[k].behind, gives[k].unit_us);
+    }
+    while ((number = number_in(script, &at, &digits, &run)).count)
+        if (words_time_us(&number, 0, 1000) >= IN_TEXT_US)
+            shortest = shorter_us(shortest, &number, 0, 1000);
+    return shortest;
+}
+
+bool tell_may_be_too_short(const struct telling *it, bool asks)
+{
+    const struct seen_execution *seen = it->seen;
+    const bool is_script = kind_is_script(seen->name);
+    if ((!is_script && strcmp(seen->name, "EXEC") != 0) || seen->before->is_there ||
+        seen->behind->is_there || it->reply.kind == REPLY_ERROR)
+        return false;
+    if (is_script ? !(can(it) & CAN_WRITE) || (!asks && tell_is_refusal(it))
+                  : !holder_asks(seen->words, it->key->name, seen->is_guarded) ||
+                        it->reply.kind == REPLY_NIL)
+        return false;
+    return shortest_us(it) <= seen->looked_us - seen->began_us + EXPIRY_US;
 }
 
 /* Is it one of its words until when the key lives? */

@@ -75,10 +75,12 @@ static void begin_attempt(struct telling *it, int number)
     *holder->first_token = '\0';
 }
 
-/* What names the script in its command, as a digest (text: VALUE_TEXT_MAX). Returns text. */
+/* What names the script, sent as a text or by its digest (text: VALUE_TEXT_MAX). Returns text. */
 static const char *script_text(const struct telling *it, char *text)
 {
     const struct request_words *words = it->seen->words;
+    if (scripts_digest(&it->watching->scripts, it->seen->name, words, text))
+        return text;
     return value_digest(it->watching->keys.salt, words->at[1], words->lengths[1], text);
 }
 
@@ -256,6 +258,9 @@ static void extended(struct telling *it, enum did did)
     tell_leave_key(it);
     tell_effects(it, did, OP_EXTEND);
     const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
+    if (is_shorter && named == NOBODY_KNOWN && author.others == NO_OTHER &&
+        watching->holders[it->key->owner].link != it->seen->link->number)
+        author.others = OTHERS_BESIDE;
     if (author.holder == it->key->owner && is_in_doubt(it, &author))
         doubt_say(watching, doubt_author(it, &author, is_shorter ? "shortened" : "extended"));
     const bool is_sure = watching->holders[it->key->owner].link == it->seen->link->number &&
@@ -465,6 +470,10 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
                         opaque_words(&it.opaque));
     if (tell_is_too_short(&it, did))
         watching_missed(watching, "%s: the lock was gone before it could be looked at",
+                        opaque_words(&it.opaque));
+    if (tell_may_be_too_short(&it, asks_with(&it) != 0))
+        watching_missed(watching,
+                        "%s: a lock that it may have made was gone before it could be looked at",
                         opaque_words(&it.opaque));
     doubt_late_expiry(&it, did);
     tell(&it, did, is_contradicted);

@@ -364,8 +364,9 @@ struct author {
     bool is_refused; /* its process was refused the lock that it changed */
     int suspect;     /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
     /* Who else may have sent it, so that it is not proved to be the owner's. Elsewhere: over
-     * another connection than that of the grant, and nothing shows that both are one process's. */
-    enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED, OTHERS_ELSEWHERE } others;
+     * another connection than that of the grant, and nothing shows that both are one process's.
+     * Beside: they are, and it takes away time that the owner counts on. */
+    enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED, OTHERS_ELSEWHERE, OTHERS_BESIDE } others;
 };
 /* Does it come from the process of the key's owner, for all that is seen? */
 bool holder_is_here(struct watched_run *watching, struct watched_link *link, int key);

@@ -119,6 +119,24 @@ const struct known_script *scripts_of_command(struct scripts *scripts, const cha
                                          : NULL;
 }
 
+bool scripts_digest(struct scripts *scripts, const char *name, const struct request_words *words,
+                    char *digest)
+{
+    const struct known_script *known = scripts_of_command(scripts, name, words);
+    const bool is_digest = strncmp(name, "EVALSHA", 7) == 0;
+    if (words->count < 2 || strncmp(name, "EVAL", 4) != 0 ||
+        (is_digest && words->lengths[1] != SCRIPT_DIGEST))
+        return false;
+    if (known)
+        memcpy(digest, known->digest, SCRIPT_DIGEST);
+    else if (!is_digest)
+        digest_of(words->at[1], words->lengths[1], digest);
+    for (int i = 0; !known && is_digest && i < SCRIPT_DIGEST; i++)
+        digest[i] = (char)tolower((unsigned char)words->at[1][i]);
+    digest[SCRIPT_DIGEST] = '\0';
+    return true;
+}
+
 void scripts_granted(struct scripts *scripts, const char *text, int token_at)
 {
     if (scripts->granting_count == GRANTING_MAX || scripts_token_at(scripts, text))

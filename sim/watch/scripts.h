@@ -29,7 +29,7 @@ struct scripts {
     } known[SCRIPTS_MAX];
     int granting_count; /* scripts that made locks; of more than there is room for the first */
     struct granting_script {
-        char text[VALUE_TEXT_MAX]; /* the digest of what names it in a command */
+        char text[VALUE_TEXT_MAX]; /* what names it */
         int token_at;              /* the word of its commands that holds the token */
     } granting[GRANTING_MAX];
 };
@@ -43,11 +43,15 @@ const struct known_script *scripts_see(struct scripts *scripts, const char *text
  * runs none. */
 const struct known_script *scripts_of_command(struct scripts *scripts, const char *name,
                                               const struct request_words *words);
+/* The digest of the script that such a command runs, whichever of the two it is (digest:
+ * SCRIPT_DIGEST + 1). False: it runs none. */
+bool scripts_digest(struct scripts *scripts, const char *name, const struct request_words *words,
+                    char *digest);
 /* Its text without blanks, in lower case, with one kind of quotes (plain: SCRIPT_TEXT_MAX). False:
  * it is too long. */
 bool scripts_plain(const char *text, size_t length, char *plain);
 
-/* A script made a lock, with the token in that word. */
+/* A script made a lock, with the token in that word. text: what names it (VALUE_TEXT_MAX). */
 void scripts_granted(struct scripts *scripts, const char *text, int token_at);
 /* In which word of its commands is the token, by what was seen of it? 0: it made no lock yet. */
 int scripts_token_at(const struct scripts *scripts, const char *text);

@@ -49,6 +49,9 @@ bool tell_is_lock(const struct telling *it);
 bool tell_has_ended(const struct telling *it, enum did did);
 /* It was granted, and gone before it could be looked at. */
 bool tell_is_too_short(const struct telling *it, enum did did);
+/* The same of a script or a transaction, whose answer does not tell: may it have been? asks: it is
+ * known to ask for locks. */
+bool tell_may_be_too_short(const struct telling *it, bool asks);
 /* What such a command, so answered, never does: SET NX overwrites nothing, PEXPIRE neither, and a
  * release that says 0 deletes nothing. Somebody else did it, between the two looks. */
 bool tell_is_not_its(const struct telling *it, enum did did);
