@@ -188,9 +188,9 @@ def test_a_server_that_dies_in_the_middle_of_a_run(tmp_path):
 
 # --- stress ---
 
-def stressing(folder, *more):
+def stressing(folder, *more, **options):
     usual = {"--clients": "5", "--duration": "60s"}
-    process = start("stress", *(word for name, value in usual.items() if name not in more for word in (name, value)), "--out", folder, *more)
+    process = start("stress", *(word for name, value in usual.items() if name not in more for word in (name, value)), "--out", folder, *more, **options)
     process.stderr.readline()  # the rates
     process.stderr.readline()  # the first second: clients work
     return process
@@ -214,7 +214,7 @@ def test_stress_says_for_how_long_it_ran(tmp_path):
 def test_who_is_not_told_in_time_while_the_run_is_stopped_is_not_blamed(tmp_path):
     """Ctrl-Z and fg: whose work and whose lease ended meanwhile hears of the lease first, as its timer was due."""
     process = stressing(tmp_path, "--scheme", "watchdog-guarded", "--clients", "20", "--locks", "20", "--hold", "50ms..150ms", "--lease", "300ms",
-                        "--no-faults", "--duration", "0")
+                        "--no-faults", "--duration", "0", start_new_session=True)  # who is stopped in our group may cost all of it a SIGHUP
     for _ in range(2):
         process.send_signal(signal.SIGSTOP)
         time.sleep(0.6)  # more than a lease
