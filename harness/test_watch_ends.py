@@ -348,3 +348,16 @@ for _ in range(3):
     assert os.wait()[1] == 0
 """)
     assert result.status == 2 and "no contention" in result.err + result.out, result.out + result.err
+
+
+def test_whoever_is_stopped_beside_it_costs_nobody_a_hang_up(tmp_path):
+    """Without a terminal: the kernel hangs up on a group in which somebody is stopped, as the last one ends that connects it with the session."""
+    beside = subprocess.run(["bash", "-c", f"""
+sleep 1000 & stopped=$!
+trap 'echo hung up' HUP
+kill -STOP $stopped
+{shlex.quote(str(PICKLOCK))} watch --key 'lock:*' --out {shlex.quote(str(tmp_path / 'runs'))} -- sh -c 'exit 7' > /dev/null 2>&1
+echo ended with $?
+kill -KILL $stopped
+"""], start_new_session=True, text=True, capture_output=True, timeout=PATIENCE_S)
+    assert beside.stdout == "ended with 7\n", beside

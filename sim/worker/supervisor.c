@@ -101,12 +101,25 @@ static bool wait_for_order(int command, int parent, const sigset_t *waited)
     }
 }
 
-/* The group of its own, in picklock's session: no terminal's signal reaches it, and a shell that is
- * the command can stop and go on as any shell of that session. */
+/* A group of its own: no terminal's signal reaches it. At a terminal in picklock's session, so that
+ * a shell that is the command can stop and go on as any shell of that session. Elsewhere not: the
+ * command's parent would be all that connects picklock's group with the session, and as it ends the
+ * kernel hangs up on that whole group where anybody in it is stopped. */
+static void leave_group(void)
+{
+    const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0) {
+        (void)setsid();
+        return;
+    }
+    (void)close(terminal);
+    (void)setpgid(0, 0);
+}
+
 static _Noreturn void run_command(const struct supervised *supervised, int command,
                                   const sigset_t *waited)
 {
-    (void)setpgid(0, 0);
+    leave_group();
     (void)dup2(supervised->ended, 0);
     (void)close_range(1, ~0U, 0);
     if (!wait_for_order(command, supervised->parent, waited))
