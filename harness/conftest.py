@@ -228,24 +228,30 @@ def verdicts(row):
     return {p["property"]: (p["verdict"], p["cause"]) for p in row["properties"]}
 
 
-# `make test` has its turn of the slow tests: one of TURNS, for other sources another one, or the one that PICKLOCK_TURN names. All of them
-# with PICKLOCK_TURN=all, and whenever pytest is called without it. Slow is what computes for longer than 0.6 s, the slowest stand first.
+# `make test` has its turn of the slow tests: one of TURNS, for other sources another one (PICKLOCK_TURN=drawn), or the one that PICKLOCK_TURN
+# names; that says, too, which part of the matrix is searched. All slow tests with PICKLOCK_TURN=all, and whenever pytest is called without
+# it. Slow is what computes for longer than 0.6 s, the slowest stand first.
 SLOW = {line: at for at, line in enumerate((ROOT / "harness" / "slow_tests.txt").read_text().splitlines())}
 TURNS = 6
+TURN = os.environ.get("PICKLOCK_TURN", "all")
 LONG = bool(os.environ.get("PICKLOCK_LONG"))  # `make check-long`
 
 
 @functools.cache
 def drawn(of):
     """A number below `of`: the same wherever the same sources are tested."""
-    named = os.environ.get("PICKLOCK_TURN", "")
-    if named.isdigit():
-        return (int(named) - 1) % of
+    if TURN.isdigit():
+        return (int(TURN) - 1) % of
     return zlib.crc32(b"".join(path.read_bytes() for path in sorted((ROOT / "sim").rglob("*.[ch]")))) % of
 
 
 def takes_turns():
-    return os.environ.get("PICKLOCK_TURN", "all") != "all" and not LONG
+    return TURN != "all" and not LONG
+
+
+def pytest_configure():
+    if TURN not in ["all", "drawn", *map(str, range(1, TURNS + 1))]:
+        raise pytest.UsageError(f"PICKLOCK_TURN={TURN}: all, drawn, or 1 to {TURNS}")
 
 
 def place_among_slow(item):
