@@ -69,9 +69,11 @@ struct walker {
     bool was_overdue[WALK_STEPS_MAX];           /* by then, while an acquire was under way */
     bool is_overdue;
     unsigned all;
+    unsigned blamed;           /* of those: by more than a leftover */
     int first[PROPERTY_COUNT]; /* choices up to the first violation */
-    uint32_t stuck;            /* the first stuck state; STATE_NONE: none */
-    int witnesses;             /* that were replayed */
+    int first_blamed[PROPERTY_COUNT];
+    uint32_t stuck; /* the first stuck state; STATE_NONE: none */
+    int witnesses;  /* that were replayed */
 };
 
 /* One of all steps, drawn as they come. */
@@ -111,9 +113,14 @@ static inline void walk_look(struct walker *walker, unsigned violated)
     if (walker->knows_progress)
         walker->is_overdue |=
             walk_is_acquiring(walker) && search_is_overdue(&walker->search, state);
+    const unsigned blamed = violated & ~violated_by_leftover(violated) & ~(unsigned)BY_LEFTOVER;
+    violated &= ~(unsigned)BY_LEFTOVER;
     for (unsigned left = violated & ~walker->all; left != 0; left &= left - 1)
         walker->first[__builtin_ctz(left)] = walker->count;
+    for (unsigned left = blamed & ~walker->blamed; left != 0; left &= left - 1)
+        walker->first_blamed[__builtin_ctz(left)] = walker->count;
     walker->all |= violated;
+    walker->blamed |= blamed;
 }
 
 static inline bool walk_on(struct walker *walker)
@@ -127,7 +134,7 @@ static inline bool walk_on(struct walker *walker)
         translate_step(&walker->search.space, walker->words, step, walker->choices + walker->count);
     memcpy(walker->words, step->words, sizeof walker->words);
     memcpy(walker->states[walker->steps], step->words, sizeof walker->words);
-    walk_look(walker, step->violated & ~(unsigned)BY_LEFTOVER);
+    walk_look(walker, step->violated);
     walker->ends[walker->steps] = walker->count;
     walker->wants[walker->steps] = successors_want_lock(&walker->search.successors, walker->words);
     walker->was_overdue[walker->steps] = walker->is_overdue;
@@ -246,6 +253,24 @@ static inline bool walk_is_excused(const struct walker *walker, int step)
     return !walker->wants[step] || walker->was_overdue[step];
 }
 
+/* What is more than a leftover for the explorer is for the checks, too. And so it is the other way
+ * round where a server brought the key back; of what the scheme itself has left there, without a
+ * lost message, the explorer says so when that happens, and not once more to who is refused by it.
+ */
+static inline void walk_compare_leftovers(struct walker *walker, enum property property)
+{
+    static struct finding findings[PROPERTY_COUNT];
+    struct failure failure = {0};
+    const struct replay replay = walk_replay(walker);
+    if (!(walker->blamed >> property & 1))
+        return;
+    assert_true(replay_choices(&replay, walker->choices, walker->first_blamed[property], findings,
+                               &failure));
+    if (findings[property].blames == 1u << BLAME_NOBODY)
+        walk_fail(walker, "a leftover for the checks only", property,
+                  walker->first_blamed[property], &findings[property]);
+}
+
 /* What checks/ knows, step by step and at the end, the explorer knows. */
 static inline void walk_compare_checks(struct walker *walker)
 {
@@ -270,6 +295,10 @@ static inline void walk_compare_checks(struct walker *walker)
                 !(property == PROPERTY_PROGRESS && walk_is_excused(walker, n)))
                 walk_fail(walker, "found by the checks only", property, walker->ends[n],
                           &findings[i]);
+        if (property == PROPERTY_TRUTHFUL && findings[i].causes >> CAUSE_LOST_GRANT & 1 &&
+            !(walker->blamed >> i & 1))
+            walk_fail(walker, "a leftover for the explorer only", property, walker->count,
+                      &findings[i]);
         if (findings[i].verdict == VERDICT_VIOLATED && !(walker->all >> i & 1) &&
             !(property == PROPERTY_PROGRESS && walk_is_excused(walker, walker->steps - 1)))
             walk_fail(walker, "found by the checks only, at the end", property, walker->count,
@@ -316,6 +345,7 @@ static inline void walk_compare_explorer(struct walker *walker)
             walk_fail(walker, "found by the explorer only", (enum property)i, walker->first[i],
                       NULL);
     }
+    walk_compare_leftovers(walker, PROPERTY_TRUTHFUL);
     if (walker->stuck != STATE_NONE)
         walk_compare_stuck(walker);
 }
@@ -325,7 +355,7 @@ static inline void walk_once(struct walker *walker, uint64_t stream)
     const struct walk_plan *pace = walker->pace;
     walker->random = (struct random){.seed = pace->seed, .stream = stream};
     walker->count = walker->steps = 0;
-    walker->all = 0;
+    walker->all = walker->blamed = 0;
     walker->is_overdue = false;
     walker->stuck = STATE_NONE;
     successors_start(&walker->search.successors, &walker->options, walker->words);

@@ -259,6 +259,14 @@ void apply_client(struct expansion *it, int client, const struct action *action)
     step_close(it);
 }
 
+/* Who acquires it yet, or holds it, has what the server has brought back. */
+static bool is_kept_yet(struct expansion *it, int client, int server)
+{
+    const uint8_t phase = space_client(it->space, it->words[client])->phase;
+    return (phase == PHASE_ACQUIRING || phase == PHASE_HOLDING) &&
+           properties_brings_back(it->space, it->words, it->step.words, client, server);
+}
+
 /* before: bit a client that hears the server just before that. */
 static void step_server_after(struct expansion *it, int server, const struct action *action,
                               unsigned before)
@@ -266,7 +274,11 @@ static void step_server_after(struct expansion *it, int server, const struct act
     const struct config *config = &it->space->config;
     const enum server_reach reach = space_server_facts(it->space, action->to)->reach;
     step_open(it, action, -1, server);
-    it->step.words[config->clients + server] = action->to;
+    uint32_t *server_state = &it->step.words[config->clients + server];
+    *server_state = action->to;
+    for (int i = 0; i < config->clients && action->did & DID_FORGET; i++)
+        if (is_kept_yet(it, i, server))
+            *server_state = space_note_kept(it->space, *server_state);
     for (int i = 0; i < config->clients; i++) {
         uint32_t *client_state = &it->step.words[i];
         if (before >> i & 1)

@@ -77,6 +77,7 @@ static struct client_state projected(const struct client_state *whole, int serve
     projection.overtaken = whole->overtaken >> server & 1;
     projection.refused_itself = whole->refused_itself >> server & 1;
     projection.refused_behind = whole->refused_behind >> server & 1;
+    projection.refused_restored = whole->refused_restored >> server & 1;
     projection.silent = whole->silent >> server & 1;
     projection.refusing = whole->refusing >> server & 1;
     projection.holding = whole->holding >> server & 1;

@@ -121,7 +121,8 @@ static unsigned properties_of_answer(struct state_space *space, const uint32_t *
     unsigned kept = kept_all_along(space, words, client, did);
     if (bits_count(said | kept) < majority)
         return 0;
-    bool is_leftover = did & DID_REFUSE && !refused_itself(facts) && bits_count(kept) < majority;
+    bool is_leftover = did & DID_REFUSE && !refused_itself(facts) && !facts->refused_restored &&
+                       bits_count(kept) < majority;
     return bit(PROPERTY_TRUTHFUL) | (is_leftover ? REFUSED_BY_LEFTOVER : 0);
 }
 

@@ -205,6 +205,7 @@ static void client_facts_fill(struct client_facts *facts, const struct client_st
     facts->overtaken = client_state->overtaken;
     facts->refused_itself = client_state->refused_itself;
     facts->refused_behind = client_state->refused_behind;
+    facts->refused_restored = client_state->refused_restored;
     facts->is_untold = config->judges_grants && !client_state->granted;
     facts->is_early = client_state_is_early(client_state);
     facts->is_hearing = client_state->flags & CLIENT_HEARING;

@@ -45,7 +45,8 @@ struct client_facts {
     bool is_early;   /* client_state_is_early() */
     bool is_hearing; /* CLIENT_HEARING */
     uint8_t phase, rounds, call_left;
-    uint8_t deleted, refused_itself, refused_behind, overtaken; /* of the client state */
+    uint8_t deleted, refused_itself, refused_behind, refused_restored,
+        overtaken;  /* of the client state */
     bool is_untold; /* who is told "granted" then, by nobody's key of its own: see properties.c */
     uint8_t extended, extended_left;
     bool can_begin, has_mentions;
@@ -100,6 +101,7 @@ enum memo_kind {
     MEMO_RETURNS,
     MEMO_DISCONNECTS,
     MEMO_BREAKS,
+    MEMO_KEPT,
     MEMO_REACHES,
     MEMO_RECOUNTS,
     MEMO_TAKEN,
@@ -234,6 +236,10 @@ uint32_t space_return(struct state_space *space, uint32_t client_state, int posi
 uint32_t space_disconnect(struct state_space *space, uint32_t server_state, int position);
 uint32_t space_break(struct state_space *space, uint32_t client_state, int server,
                      bool brings_back);
+
+/* What a replica or a snapshot has brought back is its client's, who acquires it yet, or holds it.
+ */
+uint32_t space_note_kept(struct state_space *space, uint32_t server_state);
 
 /* From here on the server is so far within the client's reach. */
 uint32_t space_reach(struct state_space *space, uint32_t client_state, int server,

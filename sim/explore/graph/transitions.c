@@ -126,6 +126,20 @@ uint32_t space_break(struct state_space *space, uint32_t client_state, int serve
                                                          .brings_back = brings_back});
 }
 
+static uint64_t note_kept(struct state_space *space, const struct transition *it)
+{
+    struct server_state after;
+    space_read_server(space, it->server_state, &after);
+    server_state_note_kept(&after);
+    return space_number_server(space, &after);
+}
+
+uint32_t space_note_kept(struct state_space *space, uint32_t server_state)
+{
+    return (uint32_t)space_memoized(space, MEMO_KEPT, server_state, note_kept,
+                                    &(struct transition){.server_state = server_state});
+}
+
 static uint64_t reach(struct state_space *space, const struct transition *it)
 {
     struct client_state after;

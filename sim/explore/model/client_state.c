@@ -242,7 +242,8 @@ void client_state_settle(struct client_state *client_state, const struct config 
     if (client_state->phase != PHASE_ACQUIRING && client_state->phase != PHASE_HOLDING)
         client_state->call_left = 0;
     if (client_state->phase != PHASE_ACQUIRING)
-        client_state->refused_itself = client_state->refused_behind = client_state->granted = 0;
+        client_state->refused_itself = client_state->refused_behind =
+            client_state->refused_restored = client_state->granted = 0;
     if (client_state->phase == PHASE_IDLE)
         client_state->deleted = client_state->deleted_left = 0;
     if (client_state->phase == PHASE_IDLE || client_state->phase == PHASE_HOLDING)
@@ -419,6 +420,7 @@ void client_state_rename_servers(struct client_state *client_state, const uint8_
     renamed.overtaken = bits_renamed(client_state->overtaken, new_number);
     renamed.refused_itself = bits_renamed(client_state->refused_itself, new_number);
     renamed.refused_behind = bits_renamed(client_state->refused_behind, new_number);
+    renamed.refused_restored = bits_renamed(client_state->refused_restored, new_number);
     renamed.silent = bits_renamed(client_state->silent, new_number);
     renamed.refusing = bits_renamed(client_state->refusing, new_number);
     renamed.holding = bits_renamed(client_state->holding, new_number);

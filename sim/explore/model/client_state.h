@@ -104,7 +104,8 @@ struct client_state {
     uint8_t deleted;        /* bit a server: its release has removed its own lock there */
     uint8_t refused_itself; /* bit a server: it was refused there, last, because of a key of its own
                                attempt; */
-    uint8_t refused_behind; /* of one that an attempt before has left */
+    uint8_t refused_behind; /* of one that an attempt before has left, */
+    uint8_t refused_restored; /* or which a server had brought back: of refused_behind */
     uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
                           or its release */
     uint8_t stage;     /* of the critical section: enum section_stage */
@@ -140,6 +141,7 @@ BITS_FIT(CLIENT_FLAGS, struct client_state, flags);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, deleted);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused_itself);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused_behind);
+BITS_FIT_COUNT(SERVERS_MAX, struct client_state, refused_restored);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, overtaken);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, extended);
 BITS_FIT_COUNT(SERVERS_MAX, struct client_state, silent);

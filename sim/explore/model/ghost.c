@@ -57,6 +57,7 @@ static void grant(const struct sender *sender, const struct packed_message *mess
     keyspace->ghost = ghost_new(sender, message);
     memset(&keyspace->previous, 0, sizeof keyspace->previous);
     keyspace->is_tentative = is_tentative;
+    keyspace->is_restored = 0;
 }
 
 /* A stamp over a stamp. A client that gets back the very stamp that its GET had observed dead has
@@ -194,6 +195,8 @@ static void ghost_refusal(const struct sender *sender, const struct packed_messa
     /* A stamp that has passed refuses nobody. */
     bool is_live = !config->scheme->uses_client_clock || ghost_counts(config, &before->ghost);
     bool is_asking = message->flags & MESSAGE_CURRENT && client_state->phase == PHASE_ACQUIRING;
+    if (is_asking)
+        client_state->refused_restored &= (uint8_t)~server;
     if (is_own(&before->ghost, sender)) {
         if (!is_answer)
             return;
@@ -202,6 +205,7 @@ static void ghost_refusal(const struct sender *sender, const struct packed_messa
     } else if (is_asking && is_live && before->ghost.owner == sender->position + 1) {
         client_state->refused_behind |= server;
         client_state->refused_itself &= (uint8_t)~server;
+        client_state->refused_restored |= before->is_restored ? server : 0;
     } else if (is_asking) {
         client_state->refused_itself &= (uint8_t)~server;
         client_state->refused_behind &= (uint8_t)~server;

@@ -46,7 +46,7 @@ static void keyspace_disown(struct keyspace *keyspace)
 {
     memset(&keyspace->ghost, 0, sizeof keyspace->ghost);
     memset(&keyspace->previous, 0, sizeof keyspace->previous);
-    keyspace->is_tentative = 0;
+    keyspace->is_tentative = keyspace->is_restored = 0;
 }
 
 static void keyspace_from_model(struct keyspace *keyspace, const struct model *model)
@@ -271,10 +271,16 @@ void server_state_cut(struct server_state *server_state)
     server_state->replica_state = REPLICA_CUT;
 }
 
+static bool is_same_lock(const struct keyspace *a, const struct keyspace *b)
+{
+    return a->ghost.owner == b->ghost.owner && a->ghost.rounds == b->ghost.rounds;
+}
+
 /* Another process, with the keys of the copy, which is used up. */
 static void server_state_load(struct server_state *server_state, struct keyspace *copy)
 {
     struct model server, kept;
+    const struct keyspace before = server_state->keyspace;
     keyspace_to_model(&server_state->keyspace, &server);
     keyspace_to_model(copy, &kept);
     model_failover(&server, &kept);
@@ -284,6 +290,8 @@ static void server_state_load(struct server_state *server_state, struct keyspace
     server_state->keyspace.ghost = copy->ghost;
     server_state->keyspace.previous = copy->previous;
     server_state->keyspace.is_tentative = copy->is_tentative;
+    server_state->keyspace.is_restored =
+        is_same_lock(&before, copy) ? before.is_restored : copy->ghost.owner != GHOST_NOBODY;
     keyspace_clear(copy);
     server_state_reach(server_state, REACH_OPEN, 0);
     server_state_disconnect(server_state, -1);
@@ -296,6 +304,11 @@ void server_state_failover(struct server_state *server_state)
     server_state->replica_state = REPLICA_PROMOTED;
     server_state->has_lost_link = 0;
     server_state_forget_saved(server_state);
+}
+
+void server_state_note_kept(struct server_state *server_state)
+{
+    server_state->keyspace.is_restored = 0;
 }
 
 void server_state_lose_link(struct server_state *server_state, const struct config *config)

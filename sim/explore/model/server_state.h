@@ -40,6 +40,8 @@ struct keyspace {
     uint8_t is_tentative;     /* claimed by GETSET: stands unless the acquire says "refused" */
     struct ghost_owner ghost;
     struct ghost_owner previous; /* is_tentative: what it was written over */
+    uint8_t is_restored; /* for the ghost state: a replica or a snapshot has brought the lock back,
+                            to an attempt that had ended, or had begun to release it */
 };
 
 enum replica_link { REPLICA_IN_STEP, REPLICA_CUT, REPLICA_PROMOTED };
@@ -110,6 +112,8 @@ void server_state_evict(struct server_state *server_state);
 void server_state_flush_scripts(struct server_state *server_state);
 void server_state_cut(struct server_state *server_state);
 void server_state_failover(struct server_state *server_state);
+/* What was brought back is the lock of an attempt that still acquires it, or holds it. */
+void server_state_note_kept(struct server_state *server_state);
 /* Another process took its place: a replica that was cut off does not find that one. */
 void server_state_lose_link(struct server_state *server_state, const struct config *config);
 
