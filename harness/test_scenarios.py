@@ -53,7 +53,7 @@ def test_the_table_of_what_faults_of_servers_break(picklock):
     paths = {scenario["name"]: scenario["path"] for scenario in SCENARIOS}
     ran = picklock("run", "--on", "sim", *(paths[row[0]] for row in rows), "--json", "-")
     verdicts = {(row["scenario"], row["scheme"], p["property"]): p["verdict"] for row in ran.json["results"] for p in row["properties"]}
-    assert len(rows) == 18
+    assert len(rows) == 19
     for scenario, name, breaks, keeps in rows:
         assert [verdicts[scenario, scheme, name] for scheme in (breaks, keeps)] == ["violated", "holds"], (scenario, name)
 

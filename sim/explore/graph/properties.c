@@ -122,7 +122,7 @@ static unsigned properties_of_answer(struct state_space *space, const uint32_t *
     if (bits_count(said | kept) < majority)
         return 0;
     bool is_leftover = did & DID_REFUSE && !refused_itself(facts) && !facts->refused_restored &&
-                       bits_count(kept) < majority;
+                       bits_count(kept & ~facts->refused_behind) < majority;
     return bit(PROPERTY_TRUTHFUL) | (is_leftover ? REFUSED_BY_LEFTOVER : 0);
 }
 
