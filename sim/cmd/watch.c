@@ -40,7 +40,13 @@ const char cmd_watch_help[] =
     "A signal goes to the command, and then all that it has started ends. What it leaves\n"
     "behind when it ends by itself stays.\n"
     "Without: the address is printed, and what connects there is watched until\n"
-    "SIGINT or SIGTERM. SIGUSR1 prints what was seen so far, on stderr.\n";
+    "SIGINT or SIGTERM. SIGUSR1 prints what was seen so far, on stderr.\n"
+    "\n"
+    "Whose a command is follows from the token in it. A plain DEL has none: over the\n"
+    "connection of the grant, or one that has sent the token, it is the owner's release; over\n"
+    "another one of its process it is unknown who, and so is the verdict; of a process that was\n"
+    "refused the lock it is a bug, also where the lock was handed over to it, unless it has\n"
+    "sent the token.\n";
 /* clang-format on */
 
 struct watch_cmd {

@@ -30,6 +30,33 @@ static void words_are_those_of_all_requests(void **state)
     words_free(&words);
 }
 
+static void texts_of_a_reply_are_read_whatever_stands_between(void **state)
+{
+    static const struct {
+        const char *reply;
+        int count;
+        const char *last;
+    } rows[] = {{"$3\r\na b\r\n", 1, "a b"},
+                {"*3\r\n$-1\r\n:7\r\n*1\r\n$2\r\n\r\n\r\n", 1, "\r\n"},
+                {"%1\r\n$1\r\na\r\n$1\r\nb\r\n", 2, "b"},
+                {"+OK\r\n", 0, NULL},
+                {"$-1\r\n", 0, NULL},
+                {"$9\r\nab\r\n", 0, NULL},
+                {"$", 0, NULL},
+                {"", 0, NULL}};
+    struct request_words words = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        words_read_reply(&words, rows[i].reply, strlen(rows[i].reply));
+        assert_int_equal(words.count, rows[i].count);
+        if (!words.count)
+            continue;
+        assert_int_equal(words.lengths[words.count - 1], strlen(rows[i].last));
+        assert_memory_equal(words.at[words.count - 1], rows[i].last, strlen(rows[i].last));
+    }
+    words_free(&words);
+}
+
 static void words_that_are_not_there_are_not_read(void **state)
 {
     static const char *const cut[] = {"*2\r\n$3\r\nGET\r\n$5\r\nab",
@@ -248,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_those_of_all_requests),
+        cmocka_unit_test(texts_of_a_reply_are_read_whatever_stands_between),
         cmocka_unit_test(words_that_are_not_there_are_not_read),
         cmocka_unit_test(patterns_are_looked_for_by_what_every_match_has),
         cmocka_unit_test(a_key_has_one_row_while_others_lose_theirs),

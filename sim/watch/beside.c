@@ -42,8 +42,9 @@ static bool is_of_owner(struct telling *it)
 {
     const struct seen_execution *seen = it->seen;
     const int named = holder_named(it->watching, seen->words, seen->key);
-    return (named == NOBODY_KNOWN ? holder_author(it->watching, seen->link, seen->key).holder
-                                  : named) == it->key->owner;
+    return (named == NOBODY_KNOWN
+                ? holder_author(it->watching, seen->link, seen->key, TAKES_NOTHING).holder
+                : named) == it->key->owner;
 }
 
 bool tell_changed_behind(struct telling *it, enum did did, struct key_look *said)

@@ -136,7 +136,7 @@ static void granted(struct telling *it, enum did did, bool is_grant)
     it->key->refusals_told = 0;
     learn_script(it);
     it->key->granted = ++watching->outcome->grants;
-    it->key->refused_count = 0;
+    it->key->refused_count = it->key->told_count = 0;
     it->key->token_at = 0;
     if (kind_is_script(seen->name))
         holder_granted_by(watching, seen->words, seen->key, seen->behind->value);
@@ -194,7 +194,7 @@ static void deleted(struct telling *it)
         holder_is_here(watching, it->seen->link, it->seen->key))
         author = (struct author){.holder = owner, .suspect = NOBODY_KNOWN};
     else if (named == NOBODY_KNOWN)
-        author = holder_author(watching, it->seen->link, it->seen->key);
+        author = holder_author(watching, it->seen->link, it->seen->key, TAKES_AWAY);
     else if (named == owner)
         doubt_twofold(it, owner, TWOFOLD_NAMES);
     tell_effects(it, DID_DELETED, OP_RELEASE);
@@ -250,21 +250,18 @@ static void extended(struct telling *it, enum did did)
         tell_leave_key(it);
         return;
     }
+    const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
     struct author author = {.holder = named, .suspect = NOBODY_KNOWN};
     if (named == NOBODY_KNOWN)
-        author = holder_author(watching, it->seen->link, it->seen->key);
+        author = holder_author(watching, it->seen->link, it->seen->key,
+                               is_shorter ? TAKES_AWAY : TAKES_NOTHING);
     else if (named == it->key->owner)
         doubt_twofold(it, named, TWOFOLD_NAMES);
     tell_leave_key(it);
     tell_effects(it, did, OP_EXTEND);
-    const bool is_shorter = it->seen->behind->left_us < it->seen->before->left_us;
-    if (is_shorter && named == NOBODY_KNOWN && author.others == NO_OTHER &&
-        watching->holders[it->key->owner].link != it->seen->link->number)
-        author.others = OTHERS_BESIDE;
     if (author.holder == it->key->owner && is_in_doubt(it, &author))
         doubt_say(watching, doubt_author(it, &author, is_shorter ? "shortened" : "extended"));
-    const bool is_sure = watching->holders[it->key->owner].link == it->seen->link->number &&
-                         !is_in_doubt(it, &author);
+    const bool is_sure = author.has_token && !is_in_doubt(it, &author);
     if (did == DID_UNEXPIRED && named == NOBODY_KNOWN && author.holder == it->key->owner &&
         !is_sure) {
         tell_unknown(it, OP_EXTEND, always); /* wrong, whoever it was: nobody is guessed */
@@ -293,9 +290,9 @@ static bool is_rewritten_by_owner(struct telling *it)
     const int named = holder_named(it->watching, it->seen->words, it->seen->key);
     if (named != NOBODY_KNOWN)
         return named == it->key->owner;
-    return !is_blind_write(it) &&
-           holder_with(it->watching, it->seen->behind->value) == NOBODY_KNOWN &&
-           !holder_is_elsewhere(it->watching, it->seen->link, it->seen->key);
+    return holder_with(it->watching, it->seen->behind->value) == NOBODY_KNOWN &&
+           !(is_blind_write(it) ? holder_is_another(it->watching, it->seen->link, it->seen->key)
+                                : holder_is_elsewhere(it->watching, it->seen->link, it->seen->key));
 }
 
 /* The lock goes on, under another value. */
@@ -306,21 +303,30 @@ static void rewritten(struct telling *it)
     const struct key_look *behind = it->seen->behind;
     struct holder *holder = &watching->holders[owner];
     struct key_effect *effect = &it->effects.on[0];
+    const bool is_blind = is_blind_write(it), is_endless = behind->left_us == INT64_MAX;
+    bool is_doubted = false;
     if (holder_named(watching, it->seen->words, it->seen->key) == NOBODY_KNOWN) {
-        const struct author author = holder_author(watching, it->seen->link, it->seen->key);
-        if (is_in_doubt(it, &author))
-            doubt_say(watching, doubt_author(it, &author, "renewed"));
-        watching->outcome->rewrites++;
+        struct author author = holder_author(watching, it->seen->link, it->seen->key,
+                                             is_blind ? TAKES_AWAY : TAKES_NOTHING);
+        if (is_blind && author.others == NO_OTHER)
+            author.others = OTHERS_OVER;
+        is_doubted = is_in_doubt(it, &author);
+        if (is_doubted)
+            doubt_say(watching, doubt_author(it, &author, is_blind ? "overwrote" : "renewed"));
+        watching->outcome->rewrites += !is_blind;
         if (!*holder->first_token && holder_is_token(holder->token))
             (void)strcpy(holder->first_token, holder->token);
     }
-    tell_effects(it, behind->left_us == INT64_MAX ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
+    tell_effects(it, is_endless ? DID_UNEXPIRED : DID_EXPIRY_SET, OP_EXTEND);
     effect->has_new = value_number(behind->value, &effect->new_value);
     (void)strcpy(it->effects.texts[0].new_value, behind->value);
     tell_leave_key(it);
     (void)strcpy(holder->token, behind->value);
     holder->ends_us = it->key->ends_us;
-    tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
+    if (is_doubted && is_endless)
+        tell_unknown(it, OP_EXTEND, always); /* as in extended() */
+    else
+        tell_operation(it, owner, OP_EXTEND, RESULT_DONE, always);
 }
 
 /* token_at: the word that holds it. */
@@ -476,7 +482,11 @@ void deduce(struct watched_run *watching, const struct seen_execution *seen)
                         "%s: a lock that it may have made was gone before it could be looked at",
                         opaque_words(&it.opaque));
     doubt_late_expiry(&it, did);
+    if (it.key->is_lock && holder_named(watching, seen->words, seen->key) == it.key->owner)
+        holder_sent(watching, seen->link, seen->key);
     tell(&it, did, is_contradicted);
     it.key->is_lock &= stays || !is_changed_behind;
+    if (it.key->is_lock)
+        holder_told(watching, seen->link, seen->key, seen->reply, seen->reply_length);
     story_flush(watching->story, seen->done_us);
 }

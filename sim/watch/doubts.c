@@ -22,7 +22,8 @@ char *doubt_author(const struct telling *it, const struct author *author, const 
         [OTHERS_GRANTED] = "that had been granted it before and had not released it",
         [OTHERS_REFUSED] = "that had been refused it in the same process",
         [OTHERS_ELSEWHERE] = "over a connection not seen to be of the process that has it",
-        [OTHERS_BESIDE] = "over another connection of its process"};
+        [OTHERS_BESIDE] = "over another connection of its process",
+        [OTHERS_OVER] = "that is given the same connection"};
     const struct holder *holders = it->watching->holders;
     const char *name = author->suspect == NOBODY_KNOWN ? "" : holders[author->suspect].name;
     const bool has_token = holder_is_token(holders[it->key->owner].token);

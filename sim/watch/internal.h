@@ -2,7 +2,7 @@
  *
  *   client --> proxy --> request that names a watched key (hooks.c): waits for its turn (turns.c)
  *                          look at the key, let it go on, hear its reply, look again (keys.c)
- *                          who did what to whose lock? (holders.c, deduce.c)
+ *                          who did what to whose lock? (holders.c, authors.c, deduce.c)
  *                          events, in order (story.c) --> history
  */
 #ifndef PICKLOCK_WATCH_INTERNAL_H
@@ -355,27 +355,11 @@ int holder_stranger(const struct watched_run *watching, const char *name,
                     const struct request_words *words, int key);
 /* It is asked about no more: what was in doubt is open for good, unless it came back. */
 void holder_settle(struct watched_run *watching, struct holder *holder);
+/* One of that process who is not the key's owner: whoever asked for the lock there, or a place for
+ * it. NOBODY_KNOWN: there is no place, and the history is not whole. */
+int holder_of_process(struct watched_run *watching, const struct peer_process *peer, int key);
 /* Stands for whoever nobody knows. NOBODY_KNOWN: there is no place. */
 int holder_unknown(struct watched_run *watching);
-/* Whose command is it that names no token, and changes the lock? */
-struct author {
-    int holder;
-    bool is_proved;  /* else it is the owner's unless something speaks against it */
-    bool is_refused; /* its process was refused the lock that it changed */
-    int suspect;     /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
-    /* Who else may have sent it, so that it is not proved to be the owner's. Elsewhere: over
-     * another connection than that of the grant, and nothing shows that both are one process's.
-     * Beside: they are, and it takes away time that the owner counts on. */
-    enum { NO_OTHER, OTHERS_GRANTED, OTHERS_REFUSED, OTHERS_ELSEWHERE, OTHERS_BESIDE } others;
-};
-/* Does it come from the process of the key's owner, for all that is seen? */
-bool holder_is_here(struct watched_run *watching, struct watched_link *link, int key);
-/* Does it come from another process than the key's owner? Pools do not reach so far. */
-bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
-struct author holder_author(struct watched_run *watching, struct watched_link *link, int key);
-/* Has another one asked for that lock over it, and not the owner? It was refused it, or was granted
- * it and has not released it. */
-bool holder_is_anothers_link(struct watched_run *watching, struct watched_link *link, int key);
 const struct peer_process *watched_link_peer(struct watched_link *link);
 /* It asks for the lock over that link. */
 void holder_asked(struct watched_run *watching, int holder, struct watched_link *link, int key);
@@ -383,6 +367,52 @@ void holder_asked(struct watched_run *watching, int holder, struct watched_link 
  * asked for the lock with it? It is not where a connection of either is the other's, too: what was
  * forked has it. */
 bool holder_is_twofold(struct watched_run *watching, int holder, struct watched_link *link);
+
+/* --- authors.c --- */
+
+/* Whose command is it that names no token, and changes the lock? */
+struct author {
+    int holder;
+    bool is_proved;  /* else it is the owner's unless something speaks against it */
+    bool is_refused; /* its process was refused the lock that it changed */
+    bool has_token;  /* it came over a connection that is the owner's, for all that can be proved:
+                        its grant's, one that has sent its token since, or, in its process, one that
+                        was answered it */
+    int suspect;     /* over whose connection it came, not the owner's; NOBODY_KNOWN: nobody's */
+    /* Who else may have sent it, so that it is not proved to be the owner's. Elsewhere: over
+     * another connection than that of the grant, and nothing shows that both are one process's.
+     * Beside: they are, and it takes away what the owner counts on. Over: over that of the grant,
+     * and it writes whatever is there, as one who asks for a lock may do. */
+    enum {
+        NO_OTHER,
+        OTHERS_GRANTED,
+        OTHERS_REFUSED,
+        OTHERS_ELSEWHERE,
+        OTHERS_BESIDE,
+        OTHERS_OVER
+    } others;
+};
+/* What it does to the owner's lock: renews it, for all that is seen; or deletes it, writes whatever
+ * is there, gives it less time. */
+enum taking { TAKES_NOTHING, TAKES_AWAY };
+/* Does it come from the process of the key's owner, for all that is seen? */
+bool holder_is_here(struct watched_run *watching, struct watched_link *link, int key);
+/* Does it come from another process than the key's owner? Pools do not reach so far. */
+bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link, int key);
+struct author holder_author(struct watched_run *watching, struct watched_link *link, int key,
+                            enum taking taking);
+/* Of a write whatever is there: is it proved to be another one's? Not over the connection of the
+ * owner's grant, or one that has sent its token; nor in its process where connections are handed
+ * about. */
+bool holder_is_another(struct watched_run *watching, struct watched_link *link, int key);
+/* Has another one asked for that lock over it, and not the owner? It was refused it, or was granted
+ * it and has not released it. */
+bool holder_is_anothers_link(struct watched_run *watching, struct watched_link *link, int key);
+/* The token of the lock that stands there was sent over that link, or is in the answer to it
+ * (reply; NULL: there is none). */
+void holder_sent(struct watched_run *watching, const struct watched_link *link, int key);
+void holder_told(struct watched_run *watching, const struct watched_link *link, int key,
+                 const char *reply, size_t length);
 /* Has the process at the other end of link asked for the lock itself, with that token or another
  * one? */
 bool holder_has_asked(struct watched_run *watching, int holder, struct watched_link *link);

@@ -19,6 +19,7 @@ enum {
     NO_KEY = -1,
     REFUSALS_TOLD = 16, /* by one and the same lock, in the history: one changes nothing */
     REFUSED_MAX = 16,
+    TOLD_MAX = 16,   /* connections that had the token of one and the same lock */
     TOKEN_LEAST = 8, /* bytes: a shorter value is no token */
 };
 
@@ -53,6 +54,11 @@ struct watched_key {
     int64_t ends_later_us, left_us; /* ... or so much later; since when that is so */
     int64_t left_known;             /* in which state of knowledge */
     int refused[REFUSED_MAX];       /* processes that were refused it; of more the last */
+    struct told_link {
+        uint64_t link;
+        bool has_sent; /* the token; else it was answered it */
+    } told[TOLD_MAX];  /* since the lock was granted, while is_lock; of more the last */
+    int told_count;
     bool has_left_fence;
     int64_t left_fence; /* as it was seen last */
     int64_t highest_fence;

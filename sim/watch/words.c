@@ -49,16 +49,22 @@ static long number(struct words_left *rest, char type)
     return value;
 }
 
+static bool read_text(struct request_words *words, struct words_left *rest)
+{
+    const long size = number(rest, '$');
+    if (size < 0 || rest->end - rest->at < 2 || rest->end - rest->at - 2 < size)
+        return false;
+    add(words, rest->at, (size_t)size);
+    rest->at += size + 2;
+    return true;
+}
+
 static bool read_array(struct request_words *words, struct words_left *rest)
 {
     const char *begin = rest->at;
-    for (long left = number(rest, '*'); left > 0; left--) {
-        const long size = number(rest, '$');
-        if (size < 0 || rest->end - rest->at < 2 || rest->end - rest->at - 2 < size)
+    for (long left = number(rest, '*'); left > 0; left--)
+        if (!read_text(words, rest))
             return false;
-        add(words, rest->at, (size_t)size);
-        rest->at += size + 2;
-    }
     return rest->at > begin;
 }
 
@@ -87,6 +93,18 @@ bool words_read(struct request_words *words, const char *bytes, size_t length)
         if (*rest.at == '*' ? !read_array(words, &rest) : !read_line(words, &rest))
             return false;
     return true;
+}
+
+void words_read_reply(struct request_words *words, const char *bytes, size_t length)
+{
+    struct words_left rest = {.at = bytes, .end = bytes + length};
+    words->count = 0;
+    while (rest.at < rest.end) {
+        if (read_text(words, &rest))
+            continue;
+        const char *end = memchr(rest.at, '\n', (size_t)(rest.end - rest.at));
+        rest.at = end ? end + 1 : rest.end;
+    }
 }
 
 void words_take(struct request_words *words, const char *bytes, const struct resp_span *spans,

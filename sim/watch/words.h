@@ -18,7 +18,9 @@ struct request_words {
 /* The words of all requests in bytes, in their order, instead of those before. False: not all of
  * them are there. */
 bool words_read(struct request_words *words, const char *bytes, size_t length);
-/* The same, where somebody knows already where they stand in bytes. */
+/* The texts in a reply, those of lists, too, as far as they are there. */
+void words_read_reply(struct request_words *words, const char *bytes, size_t length);
+/* Those of requests, where somebody knows already where they stand in bytes. */
 struct resp_span;
 void words_take(struct request_words *words, const char *bytes, const struct resp_span *spans,
                 int count);
