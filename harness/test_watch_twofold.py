@@ -62,7 +62,7 @@ assert ask(second, "EVAL", CAD, "1", "lock:1", A).startswith(b":1")
 @pytest.mark.parametrize("program", [
     """
 a, b = client(), client()
-assert a.set("lock:1", A, nx=True, px=20) and not b.set("lock:1", A, nx=True, px=20)
+assert a.set("lock:1", A, nx=True, px=400) and not b.set("lock:1", A, nx=True, px=400)
 while b.exists("lock:1"): pass
 assert b.set("lock:1", A, nx=True, px=20000) and a.eval(CAD, 1, "lock:1", A) == 1""",
     "assert takes(one, A) and gives_back(one, A) and takes(other, A) and gives_back(other, A)",
