@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "checks/black_box.h"
 #include "checks/contention.h"
+#include "checks/lost_holds.h"
 #include "checks/coverage.h"
 #include "checks/places.h"
 #include "checks/property.h"
@@ -26,6 +27,7 @@ struct checks {
     struct counters counters;
     struct monitor monitors[PROPERTY_COUNT];
     struct contention *contention;
+    struct lost_holds *lost_holds;
     struct coverage *coverage;
     struct black_box *black_box; /* what is said where that has a gap */
     int64_t calls;
@@ -76,6 +78,7 @@ struct checks *checks_new_for(const struct history_head *head, const struct sche
     ledger_init(&checks->ledger, head, scheme, take_fact, checks);
     checks->ledger.places = checks->places;
     checks->contention = contention_new(&checks->ledger);
+    checks->lost_holds = lost_holds_new(&checks->ledger);
     checks->drifts = memory_new((size_t)head->clients + 1, sizeof *checks->drifts);
     checks->coverage = coverage_new(&checks->ledger);
     checks->black_box = black_box_new(&checks->ledger);
@@ -112,9 +115,11 @@ static bool is_contested(const struct checks *checks)
            (gap_of(checks) && contention_is_told(checks->contention));
 }
 
+/* Keys that are lost strike who holds yet when somebody else asks for them. */
 static void count_fault(struct checks *checks, const struct event *event)
 {
     const struct ledger *ledger = &checks->ledger;
+    checks->counters.faults_in_hold += lost_holds_event(checks->lost_holds, event);
     if (event->kind != EVENT_FAULT)
         return;
     checks->has_faults = true;
@@ -125,7 +130,7 @@ static void count_fault(struct checks *checks, const struct event *event)
     bool is_in_hold = event->client >= 0 ? ledger->clients[event->client].is_holding : false;
     for (int i = 0; event->client < 0 && i < ledger->head->locks && !is_in_hold; i++)
         is_in_hold = ledger->locks[i].holders > 0;
-    checks->counters.faults_in_hold += is_in_hold;
+    checks->counters.faults_in_hold += is_in_hold && !fault_forgets(event->fault);
     checks->counters.stalls_in_release += event->client >= 0 &&
                                           fault_effect(event->fault) == FAULT_PAUSES &&
                                           ledger->clients[event->client].is_releasing;
@@ -428,6 +433,7 @@ void checks_free(struct checks *checks)
         free(checks->monitors[i].state);
     free(checks->drifts);
     contention_free(checks->contention);
+    lost_holds_free(checks->lost_holds);
     coverage_free(checks->coverage);
     black_box_free(checks->black_box);
     ledger_close(&checks->ledger);

@@ -162,7 +162,8 @@ const char *result_vacuity(const struct counters *counters, bool wants_faults)
     if ((!wants_faults && counters->faults == 0) || counters->faults_in_hold > 0 ||
         counters->stalls_in_release > 0)
         return NULL;
-    return "no fault struck inside a hold: a longer run, or higher rates, may find something";
+    return "no fault struck inside a hold: a longer run, higher rates or longer holds may find "
+           "something";
 }
 
 void result_judge(struct result_row *row, const struct finding *findings,

@@ -169,9 +169,38 @@ static void a_stall_in_a_release_is_counted(void **state)
     story_free(story);
 }
 
+/* The server forgets A's lock; B asks it while A holds, or when A has released, or A alone does. */
+static void lost_keys_are_counted_when_somebody_asks_for_a_lock_that_is_held(void **state)
+{
+    static const struct {
+        const char *fault;
+        bool asks, asks_in_time;
+        int64_t in_hold;
+    } rows[] = {{"restart-empty", true, true, 1},   {"restart-empty", true, false, 0},
+                {"restart-empty", false, false, 0}, {"flush-all", true, true, 1},
+                {"flush-all", true, false, 0},      {"restart-aof", true, false, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct story *story = story_new(&expiring, 1, 300);
+        acquires(story, A);
+        strikes(story, rows[i].fault, -1, 0, 0);
+        if (rows[i].asks && rows[i].asks_in_time)
+            acquires(story, B);
+        calls(story, A, OP_RELEASE);
+        returns(story, A, OP_RELEASE, RESULT_FAILED);
+        if (rows[i].asks && !rows[i].asks_in_time)
+            acquires(story, B);
+        ends(story);
+        assert_int_equal(story->counters.faults, 1);
+        assert_int_equal(story->counters.faults_in_hold, rows[i].in_hold);
+        story_free(story);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lost_keys_are_counted_when_somebody_asks_for_a_lock_that_is_held),
         cmocka_unit_test(one_after_the_other_is_no_contention),
         cmocka_unit_test(who_comes_while_another_has_the_lock_contends),
         cmocka_unit_test(a_minority_is_not_contended_for),
