@@ -9,17 +9,17 @@
 /* An append may be answered behind one that came behind it. */
 void entries_note(struct entries *entries, const struct event *event)
 {
-    const int64_t told = event->reply.value;
+    const int64_t told = event->reply.value + entries->cut;
     const bool is_fewer =
         entries->appends > 0 && told <= entries->most && event->from_us >= entries->most_us;
-    if (!entries->is_odd && (is_fewer || told < 1)) {
+    if (!entries->is_odd && (is_fewer || event->reply.value < 1)) {
         entries->is_odd = true;
         entries->odd_client = event->client;
         entries->odd = told;
         entries->odd_us = event->time_us;
         entries->odd_after = entries->most;
     }
-    if (told < 1)
+    if (event->reply.value < 1)
         return;
     if (entries->appends++ == 0 || told < entries->least)
         entries->least = told;
@@ -27,6 +27,12 @@ void entries_note(struct entries *entries, const struct event *event)
         return;
     entries->most = told;
     entries->most_us = event->time_us;
+}
+
+void entries_note_cut(struct entries *entries, const struct event *event)
+{
+    if (event->reply.kind == REPLY_INTEGER && event->reply.value > 0)
+        entries->cut = entries->most;
 }
 
 void entries_forgotten(struct entries *entries)

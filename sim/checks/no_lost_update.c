@@ -353,6 +353,8 @@ static void appended(struct monitor *monitor, const struct event *event)
     const struct key_effect effect = change_on(event, KEY_LIST);
     struct no_lost_update *self = monitor->state;
     struct guarded *lock = &self->locks[event->lock];
+    if (event->command.verb == VERB_DEL && !event->opaque)
+        entries_note_cut(&lock->entries, event);
     if (effect.did != DID_APPENDED)
         return;
     struct writer writer = writer_of(monitor->ledger, event, effect.new_value);

@@ -2,14 +2,17 @@
  * section, release. See stress.h.
  *
  *     thinks -> acquires -> [writes, fenced] -> reads the counter -> writes it + 1 -> appends to
- * the list -> works -> releases -> thinks
+ * the list [-> cuts it, where it is long] -> works -> releases -> thinks
  *
  * Stalls and crashes strike between these. */
 #include "live/stress.h"
 
 #include "world/contract.h"
 
-enum { CRASH_MOMENTS = 4 };
+enum {
+    CRASH_MOMENTS = 4,
+    LIST_MAX = 1000, /* entries; cut so seldom, that is no load */
+};
 
 static void load_client_goes_on(struct load_client *load_client);
 static void pause_ends(struct load_timer *timer);
@@ -195,6 +198,8 @@ static void access_ended(struct load_client *load_client, const struct load_requ
     enum result result = client_accessed(&load_client->client, &request->command, reply);
     operation_event(load_client, EVENT_RETURN, OP_ACCESS, result);
     load_client_goes_on(load_client);
+    if (request->command.verb == VERB_RPUSH)
+        load_client->entries = reply && reply->kind == REPLY_INTEGER ? reply->value : 0;
 }
 
 void load_client_told(struct load_client *load_client, const struct load_request *request,
@@ -297,6 +302,10 @@ static void access_begin(struct load_client *load_client, enum load_client_place
     default: /* an id that no other section has */
         client->is_accessing = true;
         request.command =
+    case LOAD_CUTS:
+        client->is_accessing = true;
+        request.command = (struct command){.verb = VERB_DEL, .key = KEY_LIST};
+        break;
             (struct command){.verb = VERB_RPUSH,
                              .key = KEY_LIST,
                              .value = (int64_t)client->attempt << 16 | (load_client->number + 1)};
@@ -385,7 +394,7 @@ static bool has_work(struct load_client *load_client)
     const struct distribution *hold = &stress->options->hold;
     const int64_t work_us = distribution_at(
         hold, stress_draw(stress, load_client->number, DRAW_HOLD, load_client->client.attempt));
-    if (load_client->place != LOAD_APPENDS || work_us <= 0)
+    if ((load_client->place != LOAD_APPENDS && load_client->place != LOAD_CUTS) || work_us <= 0)
         return false;
     load_client->place = LOAD_WORKS;
     load_client->is_working = true;
@@ -400,7 +409,11 @@ static void section_goes_on(struct load_client *load_client)
     bool was_done =
         load_client->client.last == RESULT_DONE || load_client->client.last == RESULT_GRANTED;
     enum load_client_place next = LOAD_RELEASES;
-    if (stalls_after_grant(load_client) || (was_done && has_work(load_client)))
+    if (stalls_after_grant(load_client))
+        return;
+    if (was_done && load_client->place == LOAD_APPENDS && load_client->entries >= LIST_MAX)
+        next = LOAD_CUTS;
+    else if (was_done && has_work(load_client))
         return;
     if (was_done && load_client->place == LOAD_ACQUIRES)
         next = load_client->client.scheme->mints_fence ? LOAD_WRITES_FENCED : LOAD_READS;

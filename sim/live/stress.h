@@ -92,6 +92,8 @@ enum load_client_place {
 };
 
 struct load_client {
+    LOAD_CUTS, /* the list, where it is long: a run may last, and all else that it needs does not
+                  grow */
     struct stress *stress;
     struct client client;
     int number;
@@ -118,6 +120,7 @@ struct queue {
     int silent;               /* which has answered none of them in so many looks */
     struct load_timer outage; /* rings when it is struck, and at the end of what goes on */
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
+    int64_t entries;  /* of the list, as its last append was told */
     enum server_strike due;   /* strikes when nothing is with the server, */
     int64_t due_us;           /* and goes on so long */
     enum server_strike later; /* has struck with a part of it, and the next one is to come */

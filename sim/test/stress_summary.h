@@ -27,9 +27,9 @@ struct summary {
     struct checks *checks;
     int64_t events, last_us;
     int64_t kinds[EVENT_COUNT];
-    int64_t sections; /* counter writes executed */
-    int64_t pushes;
-    struct model *model; /* what each execution is held to; NULL: nothing */
+    int64_t sections;        /* counter writes executed */
+    int64_t pushes, longest; /* of the list */
+    struct model *model;     /* what each execution is held to; NULL: nothing */
     struct model_watch watches[CLIENTS_MAX];
     int64_t counter; /* as nobody read it in the end; -1: not */
     int64_t faults[CHOICE_COUNT];
@@ -163,6 +163,8 @@ static void summary_take(void *context, const struct event *event)
         if (is_section && ++summary->sections == summary->until_sections)
             summary->stop = SIGTERM;
         summary->pushes += command->verb == VERB_RPUSH;
+        if (command->verb == VERB_RPUSH && event->reply.value > summary->longest)
+            summary->longest = event->reply.value;
         summary->late += event->attempt < summary->attempts[event->client];
         if (event->attempt == summary->attempts[event->client])
             count_release(summary, event);

@@ -53,6 +53,7 @@ struct sections {
     struct access_told written, appended;
     int64_t found;     /* by B, in the counter */
     int before, after; /* entries that A and B are told of */
+    int cut;           /* what A is told that deletes the list behind that; 0: it does not */
 };
 
 static const struct sections good = {
@@ -67,6 +68,9 @@ static struct story *judged(const struct sections *sections, bool is_closed, con
     reads(story, A, 0, whole);
     writes(story, A, 1, sections->written);
     appends(story, A, sections->before, sections->appended);
+    if (sections->cut)
+        accesses(story, A, (struct command){.verb = VERB_DEL, .key = KEY_LIST},
+                 INTEGER(sections->cut > 0), whole);
     releases(story, A, 1);
     if (strikes_by)
         strikes(story, strikes_by, -1, 0, 0);
@@ -169,6 +173,22 @@ static void a_list_that_its_server_forgot_begins_anew(void **state)
     sections.found = 0;
     sections.after = 1;
     assert_proved(&sections, "restart-empty");
+}
+
+/* What it had by then counts on, where it was there. */
+static void a_list_that_a_section_deletes_begins_anew(void **state)
+{
+    struct sections sections = good;
+    (void)state;
+    sections.cut = 1;
+    sections.after = 1;
+    assert_proved(&sections, NULL);
+    sections.after = 2;
+    assert_unproved(&sections, "appends were seen");
+    sections.cut = -1;
+    assert_proved(&sections, NULL);
+    sections.after = 1;
+    assert_unproved(&sections, "and one before it");
 }
 
 /* --- what is read in the counter --- */
@@ -461,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_list_that_is_told_wrong_proves_nothing),
         cmocka_unit_test(a_list_of_others_goes_on),
         cmocka_unit_test(a_list_that_its_server_forgot_begins_anew),
+        cmocka_unit_test(a_list_that_a_section_deletes_begins_anew),
         cmocka_unit_test(what_is_read_was_written),
         cmocka_unit_test(a_counter_of_others_goes_on),
         cmocka_unit_test(a_server_that_forgets_explains_what_is_read),

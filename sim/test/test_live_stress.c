@@ -389,6 +389,22 @@ static void draws_depend_on_nothing_else(void **state)
     assert_int_equal(stress_spread(first, 0), 0);
 }
 
+/* However long it runs; and no check misses what was cut. */
+static void a_list_does_not_grow_without_end(void **state)
+{
+    (void)state;
+    struct stress_options options = options_of("set-nx-px-cad");
+    struct finding findings[PROPERTY_COUNT];
+    struct counters counters;
+    options.duration_us = 60 * (int64_t)SECOND_US;
+    options.think = distribution_about(0);
+    summary.until_sections = 2500;
+    checks_agree(&options, findings, &counters);
+    assert_true(summary.pushes > 2400);
+    assert_in_range(summary.longest, 1000, 1000 + CLIENTS);
+    assert_int_equal(findings[PROPERTY_NO_LOST_UPDATE].verdict, VERDICT_HOLDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +421,7 @@ int main(void)
         cmocka_unit_test(no_watch_outlives_its_attempt),
         cmocka_unit_test(a_reply_of_an_earlier_attempt_resumes_nothing),
         cmocka_unit_test(many_locks_are_shared),
+        cmocka_unit_test(a_list_does_not_grow_without_end),
     };
     return cmocka_run_group_tests(tests, open_live, close_live);
 }
