@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from conftest import PATIENCE_S, PICKLOCK, ROOT, ask, flat, run, server, servers
+from conftest import PATIENCE_S, PICKLOCK, ROOT, ask, flat, ours, run, server, servers
 
 ONE = "scenarios/getset-race.yaml"
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
@@ -225,6 +225,63 @@ def test_who_is_not_told_in_time_while_the_run_is_stopped_is_not_blamed(tmp_path
     (row,) = results_of(tmp_path)["results"]
     assert row["stress"]["grants"] > 20 and status != 1, (out, err)
     assert not [found for found in row["properties"] if found["property"] == "loss-notice" and found["verdict"] == "violated"], row
+
+
+def stopped_for_a_while(folder, of_whom, *more):
+    """Clients of set-nx-px-cad, which takes late grants, wait for longer than a lease, until who is stopped goes on."""
+    process = stressing(folder, "--scheme", "set-nx-px-cad", "--clients", "50", "--locks", "50", "--think", "0us..100us", "--lease", "200ms",
+                        "--timeout", "5s", "--no-faults", "--duration", "0", "--history", *more)
+    (pid,) = of_whom(process)
+    for _ in range(3):
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.5)  # more than two leases
+        os.kill(pid, signal.SIGCONT)
+        process.stderr.readline()  # another second has gone by
+    process.send_signal(signal.SIGINT)
+    status, out, err = end(process)
+    (row,) = results_of(folder)["results"]
+    return {found["property"]: found for found in row["properties"]}["fresh-grant"], status, (out, err)
+
+
+@pytest.mark.parametrize("of_whom, more", [
+    (lambda process: {process.pid}, ()),
+    (lambda process: ours("picklock-proxy"), ("--proxy-processes", "1")),
+], ids=["picklock", "proxy"])
+def test_a_grant_that_we_held_up_is_no_late_grant(tmp_path, of_whom, more):
+    fresh, status, said = stopped_for_a_while(tmp_path, of_whom, *more)
+    assert fresh["verdict"] == "unknown" and status != 1, said
+    assert "picklock itself, or its proxy, was held up for" in " ".join(fresh["witness"]), fresh
+
+
+@pytest.mark.parametrize("of_whom, more", [
+    (lambda process: servers(), ()),
+    (lambda process: servers(), ("--proxy-processes", "1")),
+    (lambda process: {process.pid}, ("--delay-past-lease", "2%")),
+], ids=["server", "server-behind-a-process", "delay"])
+def test_a_grant_that_a_server_or_a_fault_held_up_is_late(tmp_path, of_whom, more):
+    """Whether we were stopped, too, or not."""
+    fresh, status, said = stopped_for_a_while(tmp_path, of_whom, *more)
+    assert fresh["verdict"] == "violated" and status == 1, said
+
+
+def test_what_came_while_the_run_was_stopped_is_heard(tmp_path):
+    """Its time-out was due meanwhile; who asked, and was answered, does not give up."""
+    process = stressing(tmp_path, "--scheme", "set-nx-px-cad", "--clients", "100", "--think", "0us..50us", "--lease", "2s", "--timeout", "300ms",
+                        "--no-faults", "--duration", "0", "--history")
+    for _ in range(2):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.6)  # more than a time-out
+        process.send_signal(signal.SIGCONT)
+        process.stderr.readline()  # another second has gone by
+    process.send_signal(signal.SIGINT)
+    said = end(process)
+    asked, gave_up = {}, 0
+    for line in next(tmp_path.glob("*/histories/*.jsonl")).read_text().splitlines():
+        event = json.loads(line)
+        if event.get("kind") in ("send", "execute"):
+            asked[event.get("client", 0)] = event["kind"]
+        gave_up += event.get("fault") == "give-up" and asked[event.get("client", 0)] == "execute"
+    assert asked and gave_up == 0, said
 
 
 @pytest.mark.parametrize("number, status, verdict", [(signal.SIGINT, 0, "holds"), (signal.SIGHUP, 2, "unknown")])

@@ -1,9 +1,10 @@
 /* fresh_grant.c - "granted" is only reported with lease left.
  *
  * The lease counts from the call, the report is the return: what lies between is the client's to
- * check. But for the time that timers of its were due and could not ring, for the machine was busy
- * (WAKE, with that time): who would have been told in time without that is nobody's late grant, and
- * whether the scheme looks at its clock is not known. */
+ * check. But for the time that timers of its were due and could not ring, or its answer could not
+ * come, for the machine was busy, or picklock held up (WAKE, with that time): who would have been
+ * told in time without that is nobody's late grant, and whether the scheme looks at its clock is
+ * not known. */
 #include "base/memory.h"
 #include "checks/property.h"
 
@@ -30,7 +31,8 @@ static void doubt(struct monitor *monitor, const struct ledger_client *client, c
         client->rang_late_us > 0)
         (void)snprintf(self->unproved, sizeof self->unproved,
                        "%s called at %s, and was told \"granted\" at %s, when its lease was over: "
-                       "its timers rang %s late, which is the machine's delay, not the scheme's",
+                       "picklock itself, or its proxy, was held up for %s meanwhile, which is "
+                       "the machine's delay, not the scheme's",
                        name, MS(client->call_us), MS(client->held_us), MS(client->rang_late_us));
     else
         (void)snprintf(self->unproved, sizeof self->unproved,

@@ -244,7 +244,7 @@ struct ledger_client {
     bool is_late;     /* told after its own lease */
     bool may_be_late; /* so it is, if what won it left early, and nobody saw when that was; or its
                          timers rang late, and without that it would have been told in time */
-    int64_t rang_late_us; /* its timers, all together, since it called acquire: of the machine */
+    int64_t rang_late_us; /* all together, since it called acquire: of the machine, or of us */
     bool is_inferred;     /* that it was granted the lock nobody told; the wire shows it */
     int next, prev;
     int64_t held_us, held_index; /* when the hold began; NO_INDEX: it never did */

@@ -15,6 +15,7 @@ enum fail load_carriers_begin(struct stress *stress, struct failure *failure)
     if (carriers_start(&stress->carriers, &stress->live->loop, processes,
                        stress_hurried_by(stress->options), failure))
         return failure->code;
+    carriers_ask_every(stress->carriers, stress->options->lease_us / LOOKS_A_LEASE / 1000);
     for (int i = 0; i < stress->options->servers; i++)
         proxy_carry(stress->live->endpoints[i].proxy, stress->carriers);
     return FAIL_NONE;

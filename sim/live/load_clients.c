@@ -51,7 +51,7 @@ static int64_t world_us(const struct load_client *load_client)
 static void restarted(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
-    injected_wait_ends(&load_client->wait, world_us(load_client));
+    load_wait_ends(load_client);
     load_client->client.phase = PHASE_IDLE;
     load_client->place = LOAD_THINKS;
     load_client_goes_on(load_client);
@@ -67,7 +67,7 @@ static void load_client_crashes(struct load_client *load_client)
     load_client->crash_in = -1;
     load_client->place = LOAD_DEAD;
     if (!load_client->is_paused)
-        injected_wait_begins(&load_client->wait, world_us(load_client));
+        load_wait_begins(load_client);
     load_client->is_paused = load_client->is_working = false;
     client_crash(&load_client->client);
     timers_remove(&stress->timers, &load_client->wake.timer);
@@ -117,6 +117,7 @@ static void count_return(struct load_client *load_client, const struct step_resu
         histogram_add(stress->latency, world_us(load_client) - load_client->called_us);
     if (step->result != RESULT_GRANTED)
         return;
+    load_own_delay_tell(load_client);
     stress->grants++;
     if (stress->is_healing)
         healing_granted(&stress->healing[load_client->lock]);
@@ -167,6 +168,7 @@ static void load_client_wakes(struct load_client *load_client)
         due_us = load_client->awake_us;
     if (due_us < event.time_us)
         event.amount_us = event.time_us - due_us;
+    load_client->own.told_us += event.amount_us;
     stress_write(load_client->stress, &event);
     client_tell(&load_client->client, &(struct moment){.kind = MOMENT_WAKE}, world_us(load_client),
                 &step);
@@ -196,10 +198,10 @@ static void access_ended(struct load_client *load_client, const struct load_requ
                          const struct reply *reply)
 {
     enum result result = client_accessed(&load_client->client, &request->command, reply);
-    operation_event(load_client, EVENT_RETURN, OP_ACCESS, result);
-    load_client_goes_on(load_client);
     if (request->command.verb == VERB_RPUSH)
         load_client->entries = reply && reply->kind == REPLY_INTEGER ? reply->value : 0;
+    operation_event(load_client, EVENT_RETURN, OP_ACCESS, result);
+    load_client_goes_on(load_client);
 }
 
 void load_client_told(struct load_client *load_client, const struct load_request *request,
@@ -233,7 +235,7 @@ static void pause_ends(struct load_timer *timer)
 {
     struct load_client *load_client = timer->owner;
     load_client->is_paused = false;
-    injected_wait_ends(&load_client->wait, world_us(load_client));
+    load_wait_ends(load_client);
     load_requests_resume(load_client);
     load_client_wakes_first(load_client);
     if (load_client->place != LOAD_DEAD)
@@ -261,6 +263,7 @@ static void acquire(struct load_client *load_client)
     load_client->place = LOAD_ACQUIRES;
     load_client->was_paused = load_client->has_stalled_releasing = false;
     load_client->called_us = world_us(load_client);
+    load_own_delay_begins(load_client);
     if (stress->is_healing)
         healing_asked(&stress->healing[load_client->lock], load_client->called_us);
     crash_draw(load_client);
@@ -299,13 +302,13 @@ static void access_begin(struct load_client *load_client, enum load_client_place
     case LOAD_WRITES:
         request.command = client_access(client, load_client->number + 1, CHOICE_WRITE_COUNTER);
         break;
-    default: /* an id that no other section has */
-        client->is_accessing = true;
-        request.command =
     case LOAD_CUTS:
         client->is_accessing = true;
         request.command = (struct command){.verb = VERB_DEL, .key = KEY_LIST};
         break;
+    default: /* an id that no other section has */
+        client->is_accessing = true;
+        request.command =
             (struct command){.verb = VERB_RPUSH,
                              .key = KEY_LIST,
                              .value = (int64_t)client->attempt << 16 | (load_client->number + 1)};
@@ -322,7 +325,7 @@ static void stall(struct load_client *load_client, enum struck struck, uint64_t 
     const int64_t pause_us = stress_spread(drawn >> 20, stress->options->pause_us);
     load_client->was_paused = load_client->is_paused = true;
     load_client->awake_us = world_us(load_client) + pause_us;
-    injected_wait_begins(&load_client->wait, world_us(load_client));
+    load_wait_begins(load_client);
     stress->struck[struck]++;
     load_client_fault(load_client, FAULT_PAUSE, pause_us);
     load_client->next.rings = pause_ends;
@@ -415,7 +418,7 @@ static void section_goes_on(struct load_client *load_client)
         next = LOAD_CUTS;
     else if (was_done && has_work(load_client))
         return;
-    if (was_done && load_client->place == LOAD_ACQUIRES)
+    else if (was_done && load_client->place == LOAD_ACQUIRES)
         next = load_client->client.scheme->mints_fence ? LOAD_WRITES_FENCED : LOAD_READS;
     else if (was_done && load_client->place < LOAD_APPENDS)
         next = load_client->place + 1;

@@ -10,6 +10,7 @@
 
 enum {
     RETRY_US = 5000,
+    NEXT_TURN_US = 1, /* a timer that is set so rings behind one turn of the loop */
 };
 
 /* --- events --- */
@@ -56,6 +57,7 @@ void load_request_free(struct load_request *request)
     timers_remove(&stress->timers, &request->timeout.timer);
     timers_remove(&stress->timers, &request->delay.timer);
     load_request_let_on(request);
+    load_request_queue_ends(request);
     load_request_unlink(request);
     free(request);
 }
@@ -72,6 +74,7 @@ void load_request_dequeue(struct load_request *request)
         queue->first = request->after;
     if (queue->last == request)
         queue->last = before;
+    load_request_queue_ends(request);
 }
 
 /* Some are with it: may the next one go there, too? */
@@ -129,6 +132,8 @@ static void enqueue(struct load_request *request)
     else
         queue->first = request;
     queue->last = request;
+    if (queue->running && !may_join(stress, queue, request->server))
+        load_request_queue_begins(request);
     load_requests_pump(stress, request->server);
 }
 
@@ -300,8 +305,13 @@ static void timed_out(struct load_timer *timer)
         stress_timer(load_client->stress, timer, 1000);
         return;
     }
+    if (load_request_may_be_heard(request)) {
+        stress_timer(load_client->stress, timer, NEXT_TURN_US);
+        return;
+    }
     load_request_fault(request, FAULT_GIVE_UP, 0);
     load_request_let_on(request);
+    load_request_queue_ends(request);
     request->is_abandoned = true;
     const struct load_request given_up = *request;
     if (request->place == PLACE_UNSENT)
@@ -338,14 +348,6 @@ static void load_request_delivered(struct load_request *request)
     load_client_told(load_client, &gone, MOMENT_REPLY, &reply);
 }
 
-/* Its time-out rang while this process had to wait for the machine. */
-static bool is_overdue(const struct load_request *request)
-{
-    return !request->is_abandoned && !request->load_client->is_paused &&
-           timer_is_set(&request->timeout.timer) &&
-           request->timeout.timer.due_us <= stress_now_us(stress_of(request));
-}
-
 static bool stalls_in_release(const struct load_request *request)
 {
     return request->op == OP_RELEASE && !request->redirect &&
@@ -357,13 +359,6 @@ static void delivered(struct exchange *exchange)
     struct load_request *request = exchange->owner;
     if (stress_of(request)->failure.code)
         return;
-    if (is_overdue(request)) {
-        timers_remove(&stress_of(request)->timers, &request->timeout.timer);
-        timed_out(&request->timeout);
-        request = exchange->owner;
-        if (!request)
-            return; /* what it led to has ended the connection */
-    }
     if (request->is_abandoned)
         late_one_heard(request);
     else if (request->load_client->is_paused || stalls_in_release(request))
@@ -428,19 +423,24 @@ void load_request_go(struct load_request *request)
     timers_remove(&stress->timers, &request->delay.timer);
     /* A new connection, where there is room for one; else it waits until the one that was left
      * ends, and lane_settle() takes it up. */
-    if (*connection && (*connection)->is_left && !lanes_have_room(stress))
+    if (*connection && (*connection)->is_left && !lanes_have_room(stress)) {
+        load_request_queue_begins(request);
         return;
+    }
     if (*connection && (*connection)->is_left)
         *connection = NULL;
     if (!*connection && !lanes_can_dial(stress)) {
+        load_request_queue_begins(request);
         stress_timer(stress, &request->delay, lanes_dial_again_us(stress));
         return;
     }
     if (request->is_asking && *connection && (*connection)->first) {
+        load_request_queue_begins(request);
         stress_timer(stress, &request->delay,
                      RETRY_US); /* it goes behind ASKING, and nothing else */
         return;
     }
+    load_request_queue_ends(request);
     request->place = PLACE_UNDERWAY;
     struct event event = load_request_event(request, EVENT_SEND);
     if (!request->followed)

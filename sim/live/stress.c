@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "live/control.h"
+#include "proxy/carrier.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum {
     DRAIN_LIMIT_US = 2000000, /* after the end, for what is under way */
     PROGRESS_EVERY_US = 1000000,
     SPIN_US = 20, /* not worth a sleep */
+    LOOK_LEAST_US = 1000,
 };
 
 /* --- time, events, dice --- */
@@ -72,8 +74,10 @@ static void ring_timers(struct stress *stress)
     int64_t now_us = stress_now_us(stress);
     while (!stress->failure.code && (timer = timers_pop(&stress->timers, now_us))) {
         struct load_timer *rung = (struct load_timer *)timer;
+        stress->rings_late_us = stress_now_us(stress) - timer->due_us;
         rung->rings(rung);
     }
+    stress->rings_late_us = 0;
 }
 
 void stress_meanwhile(void *context)
@@ -88,6 +92,17 @@ static void move(struct stress *stress)
         endpoint_move(&stress->live->endpoints[i]);
 }
 
+/* So long it waits for others, if need be: then what holds us up is seen to a part of a lease. */
+static int64_t patience_us(const struct stress *stress)
+{
+    return stress->options->lease_us / LOOKS_A_LEASE + LOOK_LEAST_US;
+}
+
+static bool is_owed(const struct stress *stress)
+{
+    return stress->carriers && carriers_owe(stress->carriers);
+}
+
 /* One turn: what is due, then what has come; sleeps at most until the next timer or until_us. */
 static void turn(struct stress *stress, int64_t until_us)
 {
@@ -96,7 +111,10 @@ static void turn(struct stress *stress, int64_t until_us)
     int64_t next_us = timers_next_us(&stress->timers);
     next_us = next_us < until_us ? next_us : until_us;
     uv_loop_t *loop = &stress->live->loop;
-    if (next_us - stress_now_us(stress) < SPIN_US) {
+    const int64_t now_us = stress_now_us(stress), look_us = now_us + patience_us(stress);
+    next_us = next_us < look_us ? next_us : look_us;
+    held_up_turn(&stress->held_up, is_owed(stress) ? 0 : next_us - now_us);
+    if (next_us - now_us < SPIN_US) {
         (void)uv_run(loop, UV_RUN_NOWAIT);
         return;
     }
@@ -274,6 +292,7 @@ static void begin(struct stress *stress)
     const struct stress_options *options = stress->options;
     struct timespec wall;
     stress->began_us = monotonic_us();
+    held_up_begin(&stress->held_up, &stress->live->loop);
     (void)clock_gettime(CLOCK_REALTIME, &wall);
     for (int i = 0; i < options->servers; i++) {
         stress->live->endpoints[i].is_eager =

@@ -14,11 +14,15 @@
 #include "base/timers.h"
 #include "live/cluster.h"
 #include "live/healing.h"
+#include "live/held_up.h"
 #include "live/injected_wait.h"
 #include "live/internal.h"
 #include "world/client.h"
 
-enum { CHECK_EVERY_US = 100000 }; /* is all alive? */
+enum {
+    CHECK_EVERY_US = 100000, /* is all alive? */
+    LOOKS_A_LEASE = 10,      /* what holds clients up here is known to such a part of it */
+};
 
 struct stress;
 struct load_client;
@@ -77,6 +81,8 @@ struct load_request {
     bool is_cut_off;      /* on the way out of wire_end() */
     bool is_kept_back;    /* heard while the client was stalled */
     bool is_held_back;    /* by a fault, and its client waits for it */
+    bool is_queued;       /* by us, and its client waits for it */
+    int64_t due_us;       /* its time-out was, and what had come by then is read; 0: it was not */
 };
 
 enum load_client_place {
@@ -86,14 +92,22 @@ enum load_client_place {
     LOAD_READS,
     LOAD_WRITES,
     LOAD_APPENDS,
+    LOAD_CUTS, /* the list, where it is long: a run may last, and all else that it needs does not
+                  grow */
     LOAD_WORKS,
     LOAD_RELEASES,
     LOAD_DEAD,
 };
 
+/* How long we kept a client waiting since it called acquire. */
+struct own_delay {
+    int queued;                /* commands of its in a queue of ours now */
+    int64_t since_us, held_us; /* total_us counts up to then, and to that of held_up_us() */
+    int64_t total_us;
+    int64_t told_us; /* of that, in the history */
+};
+
 struct load_client {
-    LOAD_CUTS, /* the list, where it is long: a run may last, and all else that it needs does not
-                  grow */
     struct stress *stress;
     struct client client;
     int number;
@@ -104,7 +118,9 @@ struct load_client {
     struct load_timer wake; /* the scheme's own timer */
     struct load_timer next; /* think, pause, restart */
     struct injected_wait wait;
+    struct own_delay own;
     int64_t awake_us; /* when its last pause was to end */
+    int64_t entries;  /* of the list, as its last append was told */
     int64_t called_us;
     int64_t commands; /* sent so far: what faults are drawn by */
     int64_t operations;
@@ -120,7 +136,6 @@ struct queue {
     int silent;               /* which has answered none of them in so many looks */
     struct load_timer outage; /* rings when it is struck, and at the end of what goes on */
     enum server_reach reach;  /* silent: nothing goes to the server, nor from it to a client */
-    int64_t entries;  /* of the list, as its last append was told */
     enum server_strike due;   /* strikes when nothing is with the server, */
     int64_t due_us;           /* and goes on so long */
     enum server_strike later; /* has struck with a part of it, and the next one is to come */
@@ -149,6 +164,8 @@ struct stress {
     int64_t began_us;
     int64_t events;
     struct timers timers;
+    int64_t rings_late_us; /* the timer that rings now */
+    struct held_up held_up;
     struct load_client *load_clients;
     struct queue queues[SERVERS_MAX];
     char (*prefixes)[KEY_PREFIX_MAX]; /* a lock each */
@@ -238,6 +255,22 @@ void load_request_dequeue(struct load_request *request);
 void load_request_free(struct load_request *request);
 
 /* --- load_waits.c --- */
+/* It calls acquire: what we keep it waiting for counts from here. */
+void load_own_delay_begins(struct load_client *load_client);
+/* It is granted the lock: where what kept it waiting may be what makes that late, the history says
+ * how long we did. */
+void load_own_delay_tell(struct load_client *load_client);
+/* It waits because of nothing but us: for its turn, or for a connection. Said twice it counts once.
+ */
+void load_request_queue_begins(struct load_request *request);
+void load_request_queue_ends(struct load_request *request);
+/* Its time-out rings, maybe not the first time. A reply that has come by then is heard, which this
+ * process may not have got round to: it is read in the turn behind that, or is on its way already,
+ * by a process that holds connections. */
+bool load_request_may_be_heard(struct load_request *request);
+/* A fault keeps the client waiting, one more or one less. */
+void load_wait_begins(struct load_client *load_client);
+void load_wait_ends(struct load_client *load_client);
 /* A fault holds it back: while its client waits for it, that is a wait that was injected. Said
  * twice it counts once. */
 void load_request_hold_back(struct load_request *request);

@@ -37,6 +37,10 @@ int64_t carriers_used(const struct carriers *carriers);
 enum fail carriers_check(const struct carriers *carriers, struct failure *failure);
 /* Has one of them not answered yet what it was asked the last time? */
 bool carriers_are_slow(const struct carriers *carriers);
+/* They are asked so often from now on, where that is more often than they are. */
+void carriers_ask_every(struct carriers *carriers, int64_t every_ms);
+/* Has one of them been asked, and said nothing since? */
+bool carriers_owe(const struct carriers *carriers);
 /* Do they hold nothing any more, and have they said so? The loop has to turn for that. */
 bool carriers_are_empty(const struct carriers *carriers);
 /* They are empty: ends them, and waits for that. Returns what they have used of a

@@ -8,7 +8,7 @@
 int carriers_patience(const struct carriers *carriers)
 {
     const bool is_hurried = carriers->stop && *carriers->stop;
-    return (is_hurried ? CARRIER_HURRIED_MS : CARRIER_PATIENCE_MS) / CARRIER_TICK_MS;
+    return (is_hurried ? CARRIER_HURRIED_MS : CARRIER_PATIENCE_MS) / carriers->tick_ms;
 }
 
 bool carriers_are_slow(const struct carriers *carriers)
@@ -17,6 +17,23 @@ bool carriers_are_slow(const struct carriers *carriers)
         if (carriers->rows[i].silent > 0)
             return true;
     return false;
+}
+
+bool carriers_owe(const struct carriers *carriers)
+{
+    for (int i = 0; i < carriers->count; i++)
+        if (carriers->rows[i].is_asked && !carriers->rows[i].has_ended)
+            return true;
+    return false;
+}
+
+void carriers_ask_every(struct carriers *carriers, int64_t every_ms)
+{
+    if (every_ms >= carriers->tick_ms)
+        return;
+    carriers->tick_ms = every_ms > 0 ? (int)every_ms : 1;
+    (void)uv_timer_start(&carriers->tick, carriers_ask, (uint64_t)carriers->tick_ms,
+                         (uint64_t)carriers->tick_ms);
 }
 
 void carrier_answered(struct carrier *carrier)

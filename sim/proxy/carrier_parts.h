@@ -53,6 +53,7 @@ struct carriers {
     const volatile int *stop;
     struct carried_side *due;
     int count, handles;
+    int tick_ms;
     bool is_stopped;
     struct carrier rows[CARRIERS_MAX];
     char bytes[CHANNEL_READ_MAX];

@@ -68,7 +68,7 @@ static const char *not_begun(const struct carriers *carriers, int sockets)
     struct pollfd first = {.fd = sockets, .events = POLLIN};
     char byte;
     for (int silent = 0; silent < carriers_patience(carriers); silent++)
-        if (poll(&first, 1, CARRIER_TICK_MS) > 0)
+        if (poll(&first, 1, carriers->tick_ms) > 0)
             return recv(sockets, &byte, 1, MSG_DONTWAIT) == 1 ? NULL : "it ended at once";
     return "it did not begin in time";
 }
@@ -130,6 +130,7 @@ enum fail carriers_start(struct carriers **made, uv_loop_t *loop, int processes,
     assert(processes > 0 && processes <= CARRIERS_MAX);
     carriers->loop = loop;
     carriers->stop = stop;
+    carriers->tick_ms = CARRIER_TICK_MS;
     carriers->flush.data = carriers->idle.data = carriers->tick.data = carriers;
     (void)uv_prepare_init(loop, &carriers->flush);
     (void)uv_prepare_start(&carriers->flush, carriers_flush);
@@ -203,7 +204,7 @@ static enum fail tell_end(const struct carrier *carrier, struct failure *failure
                            "a process that held connections of the proxy has ended (process %d: "
                            "%s)",
                            carrier->pid, how_it_ended(carrier, words));
-    units_print_duration((int64_t)carrier->silent * CARRIER_TICK_MS * 1000, silent);
+    units_print_duration((int64_t)carrier->silent * carrier->carriers->tick_ms * 1000, silent);
     return failure_set(failure, FAIL_UNAVAILABLE,
                        "a process that held connections of the proxy did not answer for %s "
                        "(process %d: was it stopped?)",

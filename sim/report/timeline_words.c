@@ -462,7 +462,9 @@ void words_event(const struct timeline *timeline, const struct event *event,
             client_name(timeline, event->client));
         break;
     case EVENT_WAKE:
-        put(text, "%s's timer rings", client_name(timeline, event->client));
+        put(text,
+            event->amount_us > 0 ? "%s goes on late, as this machine was busy" : "%s's timer rings",
+            client_name(timeline, event->client));
         break;
     case EVENT_FAULT:
         put_fault(timeline, event, text);

@@ -1,0 +1,35 @@
+/* held_up.c - how long this process held up the clients of a free run. See held_up.h. */
+#include "live/held_up.h"
+
+#include "base/monotonic.h"
+
+static int64_t idle_us(const struct held_up *held_up)
+{
+    return (int64_t)(uv_metrics_idle_time((uv_loop_t *)held_up->loop) / 1000);
+}
+
+void held_up_begin(struct held_up *held_up, uv_loop_t *loop)
+{
+    (void)uv_loop_configure(loop, UV_METRICS_IDLE_TIME);
+    *held_up = (struct held_up){.loop = loop, .began_us = monotonic_us()};
+    held_up->idle_us = idle_us(held_up);
+}
+
+/* What it slept for longer than it wanted to is no waiting for others. */
+static int64_t waited_us(const struct held_up *held_up)
+{
+    const int64_t slept_us = idle_us(held_up) - held_up->idle_us;
+    return held_up->waited_us + (slept_us < held_up->may_us ? slept_us : held_up->may_us);
+}
+
+void held_up_turn(struct held_up *held_up, int64_t may_us)
+{
+    held_up->waited_us = waited_us(held_up);
+    held_up->idle_us = idle_us(held_up);
+    held_up->may_us = may_us > 0 ? may_us : 0;
+}
+
+int64_t held_up_us(const struct held_up *held_up)
+{
+    return monotonic_us() - held_up->began_us - waited_us(held_up);
+}
