@@ -13,18 +13,13 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "live/processor.h"
-#include "live/spawn.h"
+#include "run/child.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 struct asked_cell {
@@ -41,8 +36,7 @@ struct lane_file {
 struct replays_ahead {
     struct worker_replays *replays;
     struct worker_scheme *program;
-    int pid; /* 0: it has ended */
-    int socket;
+    struct child child;
     struct lane_file cells, results;
     struct asked_cell *asked;
     int asked_count;
@@ -95,15 +89,11 @@ static bool read_all(int file, char *bytes, size_t size, off_t at)
 
 /* Frees the buffer. */
 static bool tell(const struct replays_ahead *it, struct lane_file *to, int number,
-                 struct bytes *buffer, int flags)
+                 struct bytes *buffer, enum child_wait wait)
 {
     const struct told_size line = {.number = number, .size = buffer->length};
-    bool is_told = write_all(to->file, buffer->at, buffer->length, to->at);
-    ssize_t sent;
-    do
-        sent = is_told ? send(it->socket, &line, sizeof line, flags | MSG_NOSIGNAL) : -1;
-    while (sent < 0 && errno == EINTR && is_told);
-    is_told = sent == (ssize_t)sizeof line;
+    const bool is_told = write_all(to->file, buffer->at, buffer->length, to->at) &&
+                         child_say(&it->child, &line, sizeof line, wait);
     to->at += is_told ? (off_t)buffer->length : 0;
     free(buffer->at);
     return is_told;
@@ -220,33 +210,25 @@ static bool replay(struct replays_ahead *it, const struct told_size *line)
     char *packed = replay_memo_pack(worker_replays_memo(it->replays), &size);
     bytes_add(&buffer, packed, size);
     free(packed);
-    return tell(it, &it->results, line->number, &buffer, 0);
+    return tell(it, &it->results, line->number, &buffer, CHILD_WAITS);
 }
 
-/* Signals of a terminal are for its parent, who ends it. */
-static _Noreturn void child_run(struct replays_ahead *it, int parent)
+static void work(void *context)
 {
+    struct replays_ahead *it = context;
+    const volatile int *stop = it->program->program.stop;
     struct told_size line;
-    ssize_t got = -1;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(0);
-    (void)setsid();
-    (void)prctl(PR_SET_NAME, "replays-ahead"); /* as ps(1) has it */
     worker_replays_begin_child(it->replays);
-    do
-        got = recv(it->socket, &line, sizeof line, 0);
-    while (!is_stopped(it) &&
-           ((got < 0 && errno == EINTR) || (got == (ssize_t)sizeof line && replay(it, &line))));
+    while (child_heed(&it->child, &line, sizeof line, stop) == sizeof line && replay(it, &line))
+        ;
     worker_replays_rest(it->replays);
-    _exit(0);
 }
 
 /* --- its parent --- */
 
 static void shut(const struct replays_ahead *it)
 {
-    const int open[] = {it->socket, it->cells.file, it->results.file};
+    const int open[] = {it->cells.file, it->results.file};
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
         if (open[i] >= 0)
             (void)close(open[i]);
@@ -266,42 +248,20 @@ static bool open_all(struct replays_ahead *it)
 struct replays_ahead *replays_ahead_start(struct worker_replays *replays,
                                           struct worker_scheme *program)
 {
-    int ends[2], parent = (int)getpid();
-    if (!processor_has_others() || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return NULL;
     struct replays_ahead *it = memory_new(1, sizeof *it);
-    *it = (struct replays_ahead){.replays = replays, .program = program, .socket = ends[0]};
-    const bool is_open = open_all(it);
-    (void)fflush(stdout); /* once is enough, should the child run out of memory */
-    it->pid = is_open ? (int)fork() : -1;
-    if (it->pid == 0) {
-        (void)close(ends[0]);
-        it->socket = ends[1];
-        child_run(it, parent);
-    }
-    (void)close(ends[1]);
-    if (it->pid > 0)
+    *it = (struct replays_ahead){.replays = replays, .program = program};
+    if (open_all(it) && child_start(&it->child, "replays-ahead", work, it))
         return it;
     shut(it);
     free(it);
     return NULL;
 }
 
-static void kill_child(struct replays_ahead *it)
-{
-    if (!it->pid)
-        return;
-    (void)kill(it->pid, SIGTERM);
-    (void)spawn_await_end(it->pid);
-    it->pid = 0;
-}
-
 void replays_ahead_end(struct replays_ahead *ahead)
 {
     if (!ahead)
         return;
-    (void)shutdown(ahead->socket, SHUT_RDWR);
-    kill_child(ahead);
+    child_end(&ahead->child);
     shut(ahead);
     free(ahead->asked);
     free(ahead);
@@ -309,7 +269,7 @@ void replays_ahead_end(struct replays_ahead *ahead)
 
 int replays_ahead_pid(const struct replays_ahead *ahead)
 {
-    return ahead ? ahead->pid : 0;
+    return ahead ? ahead->child.pid : 0;
 }
 
 static bool has_found(const struct cell *cell)
@@ -323,10 +283,10 @@ static bool has_found(const struct cell *cell)
 
 void replays_ahead_ask(struct replays_ahead *ahead, const struct cell *cell)
 {
-    if (!ahead || !ahead->pid || !has_found(cell) || ahead->asked_count == CELLS_MAX)
+    if (!ahead || !ahead->child.pid || !has_found(cell) || ahead->asked_count == CELLS_MAX)
         return;
     struct bytes buffer = pack(ahead, cell);
-    if (!tell(ahead, &ahead->cells, ahead->asked_count, &buffer, MSG_DONTWAIT))
+    if (!tell(ahead, &ahead->cells, ahead->asked_count, &buffer, CHILD_DOES_NOT_WAIT))
         return;
     ahead->asked =
         memory_resize(ahead->asked, (size_t)ahead->asked_count + 1, sizeof *ahead->asked);
@@ -352,27 +312,13 @@ static bool hear(struct replays_ahead *it, const struct told_size *line)
     return is_good;
 }
 
-enum { LOOK_MS = 100 };
-
-static bool has_news(const struct replays_ahead *it, int within_ms)
-{
-    struct pollfd ready = {.fd = it->socket, .events = POLLIN};
-    return poll(&ready, 1, within_ms) > 0;
-}
-
 /* Until it has said something, or a moment has passed. */
 static void wait_a_moment(struct replays_ahead *it)
 {
     struct told_size line;
-    if (!has_news(it, LOOK_MS)) {
-        (void)kill(it->pid, SIGCONT); /* should somebody have stopped it */
-        return;
-    }
-    const ssize_t got = recv(it->socket, &line, sizeof line, MSG_DONTWAIT);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
-    if (got != (ssize_t)sizeof line || !hear(it, &line))
-        kill_child(it);
+    const size_t heard = child_hear(&it->child, &line, sizeof line, CHILD_LOOK_MS);
+    if (heard && (heard != sizeof line || !hear(it, &line)))
+        child_kill(&it->child);
 }
 
 /* The last that nobody has begun: the child takes the first. False: there is none. */
@@ -396,8 +342,8 @@ void replays_ahead_take(struct replays_ahead *ahead, const struct cell *cell)
         const struct asked_cell *asked = &ahead->asked[i - 1];
         if (asked->cell != cell)
             continue;
-        while (!asked->is_over && ahead->pid && !is_stopped(ahead))
-            if (has_news(ahead, 0) || !replay_last(ahead))
+        while (!asked->is_over && ahead->child.pid && !is_stopped(ahead))
+            if (child_has_news(&ahead->child, 0) || !replay_last(ahead))
                 wait_a_moment(ahead);
         return;
     }

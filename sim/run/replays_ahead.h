@@ -5,8 +5,7 @@
  * what the cells have found so far, and tells what came of it: that is put into the memo of the
  * replays, from where cell_finish() takes it as what was replayed before. So no verdict hangs on
  * the child. What it did not come to, and all that was under way when it ended, is replayed as if
- * there were none. It dies with its parent, and what it runs with it. Sources: fork(2),
- * memfd_create(2), unix(7), SOCK_SEQPACKET. */
+ * there were none. Source: memfd_create(2). */
 #ifndef PICKLOCK_RUN_REPLAYS_AHEAD_H
 #define PICKLOCK_RUN_REPLAYS_AHEAD_H
 
