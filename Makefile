@@ -269,7 +269,7 @@ SANITISED_SAMPLE ?= 23
 # bytes stays, and so do the checks, the explorer's stores, and of those that ask and those that are live some short ones.
 SANITISED_SKIPS  ?= $(addprefix test_,asking asking_answers asking_audit asking_clocks asking_replay asking_classes asking_ends asking_extend \
                       live live_walks live_cluster live_stress live_stress_cluster live_stress_ends live_stress_stopped live_stress_strikes \
-                      live_stress_pairs live_stress_outages replays_ahead explore_reductions explore_sections explore_remaining \
+                      live_stress_pairs live_stress_outages replays_ahead runs_ahead explore_reductions explore_sections explore_remaining \
                       successor_cache minimal_faults mutants independence lower_bound partial_order sleep_sets symmetry persistent_sets fallback)
 
 # What is linked with more than the archive and in other ways, or has arguments.

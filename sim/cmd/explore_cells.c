@@ -210,17 +210,15 @@ static void keep_shard(struct cells *cells, const struct shard *shard)
 }
 
 /* A worker's: one after the other, by the same processes. */
-static enum fail run_worker(struct cells *cells, struct worker_scheme *program,
+static enum fail run_worker(struct cells *cells, struct worker_search *search,
                             struct failure *failure)
 {
-    struct worker_search *search = worker_search_new(program, cell_clients);
     enum fail fail = FAIL_NONE;
     heartbeat_begin();
     for (int i = 0; i < cells->count && !fail; i++) {
         fail = explore_run_cell(search, &cells->rows[i], "", i, cells->count, failure);
     }
     heartbeat_end();
-    worker_search_free(search);
     return fail;
 }
 
@@ -258,8 +256,8 @@ static int put_samples_last(struct cells *cells)
 
 /* A worker's, by asking it once; what that leaves open by running it. The runs of samples are few,
  * and come first: asking takes what time there is. */
-static enum fail ask_and_run(struct cells *cells, const struct explore_args *args,
-                             struct failure *failure)
+static enum fail ask_and_run(struct cells *cells, struct worker_search *search,
+                             const struct explore_args *args, struct failure *failure)
 {
     struct cells asked = *cells, samples = *cells;
     if (args->samples && add_cancels(cells, args, failure))
@@ -269,13 +267,24 @@ static enum fail ask_and_run(struct cells *cells, const struct explore_args *arg
         asked.rows = cells->rows;
         samples.rows = cells->rows + asked.count;
         samples.count = cells->count - asked.count;
-        if (samples.count && explore_samples_run(&samples, args, failure))
+        if (samples.count && explore_samples_run(&samples, search, args, failure))
             return failure->code;
     }
     const enum fail fail =
         asked.count ? explore_asking_run(args->asking, &asked, args, failure) : FAIL_NONE;
     /* Nothing that it is seen to do then would decide a cell. */
-    return fail || args->asking->past.code ? fail : explore_undecided_run(&asked, args, failure);
+    return fail || args->asking->past.code ? fail
+                                           : explore_undecided_run(&asked, search, args, failure);
+}
+
+static enum fail use_worker(struct cells *cells, const struct explore_args *args,
+                            struct failure *failure)
+{
+    struct worker_search *search = worker_search_new(args->program, cell_clients);
+    const enum fail fail = args->asking ? ask_and_run(cells, search, args, failure)
+                                        : run_worker(cells, search, failure);
+    worker_search_free(search);
+    return fail;
 }
 
 /* The matrix: cells side by side, all at once. */
@@ -291,10 +300,8 @@ static enum fail fill_matrix(struct cells *cells, const struct explore_args *arg
     struct cell **all = memory_new((size_t)cells->count + 1, sizeof *all);
     for (int i = 0; i < cells->count; i++)
         all[i] = &cells->rows[i];
-    if (!fail && args->asking)
-        fail = ask_and_run(cells, args, failure);
-    else if (!fail && args->program)
-        fail = run_worker(cells, args->program, failure);
+    if (!fail && args->program)
+        fail = use_worker(cells, args, failure);
     else if (!fail)
         fail = cells_search(all, cells->count, (int)args->jobs, deadline_us, failure);
     free(all);

@@ -145,10 +145,9 @@ static int64_t samples_deadline_us(const struct explore_options *options)
 #define NOT_ASKED   ", which asking does not decide: is run"
 #define NOT_DECIDED ", which asking has not decided: is run"
 
-enum fail explore_samples_run(struct cells *cells, const struct explore_args *args,
-                              struct failure *failure)
+enum fail explore_samples_run(struct cells *cells, struct worker_search *search,
+                              const struct explore_args *args, struct failure *failure)
 {
-    struct worker_search *search = worker_search_new(args->program, cell_clients);
     enum fail fail = FAIL_NONE;
     heartbeat_begin();
     const int64_t deadline_us = samples_deadline_us(&cells->rows[0].options);
@@ -163,7 +162,7 @@ enum fail explore_samples_run(struct cells *cells, const struct explore_args *ar
         *cell = run;
     }
     heartbeat_end();
-    worker_search_free(search);
+    worker_search_rest(search);
     return fail;
 }
 
@@ -175,18 +174,15 @@ static void leave(struct cell *open, const char *how)
     free(why);
 }
 
-enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,
-                                struct failure *failure)
+enum fail explore_undecided_run(struct cells *cells, struct worker_search *search,
+                                const struct explore_args *args, struct failure *failure)
 {
-    struct worker_search *search = NULL;
     enum fail fail = FAIL_NONE;
     heartbeat_begin();
     for (int i = 0; i < cells->count && !fail && !cmd_stop; i++) {
         struct cell run, *open = &cells->rows[i];
         if (!is_open(open) || !can_run(open) || explore_is_out_of_time(&open->options))
             continue;
-        if (!search)
-            search = worker_search_new(args->program, cell_clients);
         fail = make_cell(&run, open, args, failure);
         if (!fail)
             fail = explore_run_cell(search, &run, NOT_DECIDED, i, cells->count, failure);
@@ -197,12 +193,11 @@ enum fail explore_undecided_run(struct cells *cells, const struct explore_args *
         cell_close(&run);
         if (fail == FAIL_INPUT) {
             leave(open, failure->text);
-            worker_search_free(search);
-            search = NULL;
+            worker_search_rest(search);
             fail = failure->code = FAIL_NONE;
         }
     }
     heartbeat_end();
-    worker_search_free(search);
+    worker_search_rest(search);
     return fail;
 }

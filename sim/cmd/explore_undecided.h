@@ -17,14 +17,14 @@ enum fail explore_run_cell(struct worker_search *search, struct cell *cell, cons
                            int count, struct failure *failure);
 
 /* Failures end the program, as of worker_search_cell(). */
-enum fail explore_undecided_run(struct cells *cells, const struct explore_args *args,
-                                struct failure *failure);
+enum fail explore_undecided_run(struct cells *cells, struct worker_search *search,
+                                const struct explore_args *args, struct failure *failure);
 
 /* Has the cell a fault that asking does not decide, or is it a sample anyway? */
 bool explore_is_sample(const struct cell *cell);
 
 /* Runs all of these cells. */
-enum fail explore_samples_run(struct cells *cells, const struct explore_args *args,
-                              struct failure *failure);
+enum fail explore_samples_run(struct cells *cells, struct worker_search *search,
+                              const struct explore_args *args, struct failure *failure);
 
 #endif

@@ -24,10 +24,10 @@ static _Noreturn void child_run(const char *name, int parent, child_work *work, 
     _exit(0);
 }
 
-bool child_start(struct child *it, const char *name, child_work *work, void *context)
+bool child_start(struct child_process *it, const char *name, child_work *work, void *context)
 {
     int ends[2], parent = (int)getpid();
-    *it = (struct child){.socket = -1};
+    *it = (struct child_process){.socket = -1};
     if (!processor_has_others() || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     (void)fflush(stdout); /* once is enough, should the child run out of memory */
@@ -42,11 +42,11 @@ bool child_start(struct child *it, const char *name, child_work *work, void *con
         (void)close(ends[0]);
         return false;
     }
-    *it = (struct child){.pid = pid, .socket = ends[0]};
+    *it = (struct child_process){.pid = pid, .socket = ends[0]};
     return true;
 }
 
-void child_kill(struct child *it)
+void child_kill(struct child_process *it)
 {
     if (!it->pid)
         return;
@@ -56,7 +56,7 @@ void child_kill(struct child *it)
     it->pid = 0;
 }
 
-void child_end(struct child *it)
+void child_end(struct child_process *it)
 {
     child_kill(it);
     if (it->socket >= 0)
@@ -64,7 +64,7 @@ void child_end(struct child *it)
     it->socket = -1;
 }
 
-bool child_say(const struct child *it, const void *bytes, size_t size, enum child_wait wait)
+bool child_say(const struct child_process *it, const void *bytes, size_t size, enum child_wait wait)
 {
     const int flags = MSG_NOSIGNAL | (wait == CHILD_DOES_NOT_WAIT ? MSG_DONTWAIT : 0);
     ssize_t sent;
@@ -74,7 +74,8 @@ bool child_say(const struct child *it, const void *bytes, size_t size, enum chil
     return sent == (ssize_t)size;
 }
 
-size_t child_heed(const struct child *it, void *bytes, size_t size, const volatile int *stop)
+size_t child_heed(const struct child_process *it, void *bytes, size_t size,
+                  const volatile int *stop)
 {
     ssize_t got = -1;
     errno = EINTR;
@@ -83,13 +84,13 @@ size_t child_heed(const struct child *it, void *bytes, size_t size, const volati
     return got > 0 ? (size_t)got : 0;
 }
 
-bool child_has_news(const struct child *it, int within_ms)
+bool child_has_news(const struct child_process *it, int within_ms)
 {
     struct pollfd ready = {.fd = it->socket, .events = POLLIN};
     return poll(&ready, 1, within_ms) > 0;
 }
 
-size_t child_hear(struct child *it, void *bytes, size_t size, int within_ms)
+size_t child_hear(struct child_process *it, void *bytes, size_t size, int within_ms)
 {
     if (!it->pid)
         return 0;

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 /* Either end. */
-struct child {
+struct child_process {
     int pid; /* in the parent; 0: it has ended */
     int socket;
 };
@@ -23,24 +23,26 @@ typedef void child_work(void *context);
 
 /* name: as ps(1) has it. False: there is one processor alone, or it cannot be started. No other
  * thread of ours runs yet. */
-bool child_start(struct child *it, const char *name, child_work *work, void *context);
+bool child_start(struct child_process *it, const char *name, child_work *work, void *context);
 /* Ends it, and waits for that. */
-void child_end(struct child *it);
+void child_end(struct child_process *it);
 /* The same, in the middle: it has said what makes no sense, or is gone. */
-void child_kill(struct child *it);
+void child_kill(struct child_process *it);
 
 /* From either end to the other one. False: it was not said, for its end, or, where it must not be
  * waited for, since the child is far behind. */
 enum child_wait { CHILD_WAITS, CHILD_DOES_NOT_WAIT };
-bool child_say(const struct child *it, const void *bytes, size_t size, enum child_wait wait);
+bool child_say(const struct child_process *it, const void *bytes, size_t size,
+               enum child_wait wait);
 
 /* In the child: how many bytes it was told; 0: there is nothing more to do. */
-size_t child_heed(const struct child *it, void *bytes, size_t size, const volatile int *stop);
+size_t child_heed(const struct child_process *it, void *bytes, size_t size,
+                  const volatile int *stop);
 
 /* In the parent: how many bytes it has said; 0: nothing so far; where that takes long, should
  * somebody have stopped it, it goes on. One that has ended is none any more (pid). */
 enum { CHILD_LOOK_MS = 100 };
-bool child_has_news(const struct child *it, int within_ms);
-size_t child_hear(struct child *it, void *bytes, size_t size, int within_ms);
+bool child_has_news(const struct child_process *it, int within_ms);
+size_t child_hear(struct child_process *it, void *bytes, size_t size, int within_ms);
 
 #endif

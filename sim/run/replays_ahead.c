@@ -36,7 +36,7 @@ struct lane_file {
 struct replays_ahead {
     struct worker_replays *replays;
     struct worker_scheme *program;
-    struct child child;
+    struct child_process child;
     struct lane_file cells, results;
     struct asked_cell *asked;
     int asked_count;

@@ -4,6 +4,7 @@
 #define PICKLOCK_RUN_WORKER_FINDINGS_H
 
 #include "run/pickers.h"
+#include "run/worker_runs.h"
 #include "run/worker_search.h"
 
 struct state_set {
@@ -23,8 +24,10 @@ struct worker_violation {
 struct worker_search {
     struct worker_scheme *worker;
     char (*names)[NAME_MAX_BYTES];
-    struct run run;
-    struct kept_workers *kept; /* for that run */
+    struct search_crew crew;
+    struct runs_ahead *ahead; /* may be NULL */
+    uint64_t runs;            /* of all cells, since it rested */
+    bool is_helped;           /* `ahead` was asked for some of them */
 };
 
 /* The search of a cell. */
@@ -33,8 +36,7 @@ struct worker_cell {
     struct cell *cell;
     struct walk_maker walker;
     struct state_set states;
-    struct uniform_picker uniform;
-    struct pct_picker pct;
+    struct run_slice slice;
     struct bounded_picker bounded;
     int faults;                      /* that may strike */
     unsigned applies;                /* bit a property: some run could be judged by it */

@@ -1,5 +1,5 @@
-/* worker_search.c - see worker_search.h: the runs of a cell. What they found is shrunk and
- * confirmed in worker_findings.c. */
+/* worker_search.c - see worker_search.h: what the runs of a cell (worker_runs.h) showed is counted,
+ * and the best of it kept. It is shrunk and confirmed in worker_findings.c. */
 #include "run/worker_search.h"
 
 #include "base/memory.h"
@@ -9,29 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strategies change after so many runs; a run is taken for so long before any is known. */
-enum { SLICE_RUNS = 16, LENGTH_FIRST = 24, SPARE_ATTEMPTS = 2 };
+enum { SPARE_ATTEMPTS = 2 };
 
 struct worker_search *worker_search_new(struct worker_scheme *worker, char (*names)[NAME_MAX_BYTES])
 {
     struct worker_search *search = memory_new(1, sizeof *search);
+    search->crew.program = &worker->program;
     search->worker = worker;
     search->names = names;
+    search->ahead = runs_ahead_start(&worker->program);
     return search;
 }
 
-static void let_go(struct worker_search *search)
+void worker_search_rest(struct worker_search *search)
 {
-    kept_workers_free(search->kept);
-    search->kept = NULL;
+    runs_ahead_rest(search->ahead);
+    search_crew_rest(&search->crew);
+    search->runs = 0;
+    search->is_helped = false;
 }
 
 void worker_search_free(struct worker_search *search)
 {
     if (!search)
         return;
-    let_go(search);
+    worker_search_rest(search);
+    runs_ahead_end(search->ahead);
     free(search);
+}
+
+int worker_search_child(const struct worker_search *search)
+{
+    return runs_ahead_pid(search->ahead);
 }
 
 /* --- states: what stands between two choices, as far as it is seen from outside --- */
@@ -56,139 +65,75 @@ static void set_put(struct state_set *set, uint64_t fingerprint)
     set->rows[at] = fingerprint;
 }
 
-static void count_state(void *context, uint64_t fingerprint)
-{
-    struct worker_cell *it = context;
-    set_put(&it->states, fingerprint);
-    it->cell->outcome.transitions++;
-}
-
 /* --- one run --- */
 
-static struct picker *draw_picker(struct worker_cell *it)
-{
-    const struct explore_outcome *outcome = &it->cell->outcome;
-    const struct random random = {.seed = it->cell->options.seed, .stream = outcome->runs};
-    const int length =
-        outcome->runs ? (int)(outcome->transitions / outcome->runs) + 1 : LENGTH_FIRST;
-    const bool is_pct =
-        it->cell->options.search == SEARCH_PCT || outcome->runs / SLICE_RUNS % 2 == 1;
-    if (it->cell->options.search == SEARCH_BOUNDED)
-        return &it->bounded.picker;
-    if (is_pct) {
-        pct_begin(&it->pct, random, length, it->faults);
-        return &it->pct.picker;
-    }
-    uniform_begin(&it->uniform, random);
-    return &it->uniform.picker;
-}
-
-/* The same choices again, in the same processes after a reset: all has to be the same. */
-static enum fail audit(struct worker_cell *it, const struct worker_walk *walk, unsigned known,
-                       bool is_patient, struct failure *failure)
-{
-    struct worker_walk again;
-    struct replay_picker replay;
-    char words[300];
-    struct walk_maker walker = it->walker;
-    walker.state = NULL;
-    walker.known = known;
-    walker.is_patient = is_patient;
-    replay_begin(&replay, walk->moves, walk->count);
-    enum fail fail = walk_make(&walker, &replay.picker, false, &again, failure);
-    if (!fail && walk_differs(walk, &again, words, sizeof words))
-        it->doubt = memory_format("the worker does not do the same twice: in run %llu %s",
-                                  (unsigned long long)it->cell->outcome.runs, words);
-    walk_close(&again);
-    return fail;
-}
-
-static bool has_own_failure(const struct worker_walk *walk)
+static bool has_own_failure(const struct search_run *run)
 {
     for (int i = 0; i < PROPERTY_COUNT; i++)
-        if (walk->findings[i].verdict == VERDICT_VIOLATED &&
-            cause_blame(walk->findings[i].cause) == BLAME_SCHEME)
+        if (run->found[i].verdict == VERDICT_VIOLATED &&
+            cause_blame(run->found[i].cause) == BLAME_SCHEME)
             return true;
     return false;
 }
 
-static void keep_best(struct worker_cell *it, struct worker_walk *walk)
+static void keep_best(struct worker_cell *it, const struct search_run *run)
 {
-    it->blamed += has_own_failure(walk);
+    it->blamed += has_own_failure(run);
     for (int i = 0; i < PROPERTY_COUNT; i++) {
-        const struct finding *found = &walk->findings[i];
+        const enum verdict verdict = run->found[i].verdict;
+        const enum cause cause = run->found[i].cause;
         struct worker_violation *best = &it->best[i];
-        it->applies |= (unsigned)(found->verdict != VERDICT_NOT_APPLICABLE) << i;
-        if (found->verdict != VERDICT_VIOLATED)
+        it->applies |= (unsigned)(verdict != VERDICT_NOT_APPLICABLE) << i;
+        if (verdict != VERDICT_VIOLATED)
             continue;
-        const enum blame blame = cause_blame(found->cause);
+        const enum blame blame = cause_blame(cause);
         const bool is_worse = !best->is_there || blame > cause_blame(best->cause);
         const bool is_shorter = best->is_there && blame == cause_blame(best->cause) &&
-                                (walk->faults < best->faults ||
-                                 (walk->faults == best->faults && walk->count < best->count));
+                                (run->faults < best->faults ||
+                                 (run->faults == best->faults && run->count < best->count));
         if (!is_worse && !is_shorter)
             continue;
         if (is_worse)
-            best->run = it->cell->outcome.runs;
+            best->run = run->number + 1;
         best->is_there = true;
-        best->cause = found->cause;
-        best->faults = walk->faults;
-        best->count = walk->count;
-        best->waits = walk->waits;
-        memcpy(best->moves, walk->moves, sizeof best->moves);
+        best->cause = cause;
+        best->faults = run->faults;
+        best->count = run->count;
+        best->waits = run->waits;
+        memcpy(best->moves, run->moves, (size_t)(run->count + run->waits) * sizeof *best->moves);
         /* What is nobody's fault must not hide what is somebody's. */
         if (blame == BLAME_SCHEME)
             it->walker.known |= 1u << i;
     }
 }
 
-/* A run that cannot be judged says nothing; where none can, the cell says why. */
-static enum fail make_run(struct worker_cell *it, struct failure *failure)
+static void take_run(struct worker_cell *it, struct made_run *made)
 {
-    struct worker_walk walk;
+    const struct search_run *run = &made->run;
     struct explore_outcome *outcome = &it->cell->outcome;
-    const unsigned known = it->walker.known;
-    /* Once an endless wait is told, it need not be waited for again. */
-    const bool is_patient = !(known & 1u << PROPERTY_PROGRESS);
-    it->walker.is_patient = is_patient;
-    enum fail fail = walk_make(&it->walker, draw_picker(it), false, &walk, failure);
     outcome->runs++;
-    if (fail && explore_is_stopped(&it->cell->options)) {
-        outcome->runs--;
-        fail = FAIL_NONE;
-    } else if (fail == FAIL_UNKNOWN) {
-        if (!it->doubt)
-            it->doubt =
-                memory_format("run %llu: %s", (unsigned long long)outcome->runs, failure->text);
-        it->lost++;
-        fail = FAIL_NONE;
-    } else if (!fail) {
-        it->struck += walk.faults > 0;
-        keep_best(it, &walk);
-        if (outcome->runs % WORKER_SEARCH_AUDIT_EVERY == 1)
-            fail = audit(it, &walk, known, is_patient, failure);
-        if (fail == FAIL_UNKNOWN && !explore_is_stopped(&it->cell->options))
-            it->doubt = memory_format("run %llu, again: %s", (unsigned long long)outcome->runs,
-                                      failure->text);
-        fail = fail == FAIL_UNKNOWN ? FAIL_NONE : fail;
+    it->search->runs++;
+    outcome->transitions += (uint64_t)run->states_count;
+    for (int i = 0; i < run->states_count; i++)
+        set_put(&it->states, run->states[i]);
+    it->lost += made->is_lost;
+    if (!it->doubt) {
+        it->doubt = made->doubt;
+        made->doubt = NULL;
     }
-    walk_close(&walk);
-    return fail;
+    if (made->is_lost)
+        return;
+    it->struck += run->faults > 0;
+    keep_best(it, run);
 }
 
 /* --- all runs --- */
-
-static uint64_t runs_max(const struct worker_cell *it)
-{
-    const struct explore_options *options = &it->cell->options;
-    return options->runs_max ? options->runs_max : WORKER_SEARCH_RUNS;
-}
 
 static enum explore_end limit_of(const struct worker_cell *it)
 {
     const struct explore_options *options = &it->cell->options;
     const bool is_enough = it->cell->is_sample && it->blamed >= WORKER_SEARCH_BLAMED;
-    if (it->doubt || is_enough || it->cell->outcome.runs >= runs_max(it))
+    if (it->doubt || is_enough || it->cell->outcome.runs >= worker_runs_max(it))
         return END_RUNS;
     if (explore_is_out_of_time(options))
         return END_TIME;
@@ -202,9 +147,13 @@ static enum fail make_runs(struct worker_cell *it, struct failure *failure)
     enum fail fail = FAIL_NONE;
     bounded_begin(&it->bounded);
     while (!fail && (outcome->end = limit_of(it)) == END_COMPLETE) {
-        fail = make_run(it, failure);
+        struct made_run *made;
+        fail = worker_runs_next(it, &made, failure);
+        if (!made)
+            continue;
+        take_run(it, made);
         worker_cell_tell(it);
-        if (outcome->runs == runs_max(it) / 2) {
+        if (outcome->runs == worker_runs_max(it) / 2) {
             it->half_runs = outcome->runs;
             it->half_states = it->states.count;
         }
@@ -241,11 +190,7 @@ static enum fail use_workers(struct worker_search *search, const struct cell *ce
                             .lease_us = WORKER_SEARCH_LEASE_US,
                             .seed = 1, /* of tokens, as when a schedule is replayed */
                             .has_replica = cell->options.budget[FAULT_FAILOVER] > 0};
-    if (search->kept && kept_workers_suit(search->kept, &run))
-        return FAIL_NONE;
-    let_go(search);
-    search->run = run;
-    return kept_workers_new(&search->kept, &search->worker->program, &search->run, failure);
+    return search_crew_suit(&search->crew, &run, failure);
 }
 
 static void fill_outcome(struct worker_cell *it)
@@ -254,7 +199,7 @@ static void fill_outcome(struct worker_cell *it)
     struct explore_outcome *outcome = &cell->outcome;
     outcome->lease_ticks = MOVES_LEASE_TICKS;
     outcome->lease_us = WORKER_SEARCH_LEASE_US;
-    outcome->has_replica = it->search->run.has_replica;
+    outcome->has_replica = it->search->crew.run.has_replica;
     for (int i = 0; i < PROPERTY_COUNT; i++) {
         outcome->findings[i].verdict = VERDICT_UNKNOWN;
         outcome->findings[i].runs = outcome->runs;
@@ -292,12 +237,10 @@ static enum fail search_cell(struct worker_cell *it, struct failure *failure)
     enum fail fail = use_workers(it->search, cell, failure);
     if (fail)
         return fail;
-    it->walker = (struct walk_maker){.kept = it->search->kept,
+    it->walker = (struct walk_maker){.kept = it->search->crew.kept,
                                      .program = &it->search->worker->program,
-                                     .run = &it->search->run,
-                                     .bounds = bounds_of(cell),
-                                     .state = count_state,
-                                     .context = it};
+                                     .run = &it->search->crew.run,
+                                     .bounds = bounds_of(cell)};
     memcpy(it->walker.budget, cell->options.budget, sizeof it->walker.budget);
     for (int i = 0; i < FAULT_COUNT; i++)
         it->faults += cell->options.budget[i];
@@ -330,6 +273,7 @@ enum fail worker_search_cell(struct worker_search *search, struct cell *cell,
         fail = search_cell(it, failure);
         cell->options.has_extends = worker_program_is_told_to_extend(&search->worker->program);
         cell->options.has_cancels = worker_program_is_cancelled(&search->worker->program);
+        worker_runs_close(it);
         free(it->states.rows);
         free(it);
     }

@@ -17,6 +17,7 @@ enum {
     WORKER_SEARCH_CONFIRMATIONS = 10,
     WORKER_SEARCH_BLAMED = 10, /* runs of a sample that show the lock's own failure are enough */
     WORKER_SEARCH_SHRINKING = 300, /* runs for one finding, at most */
+    WORKER_SEARCH_HELPED = 200, /* runs, made or to be made: a second group of processes begins */
     WORKER_SEARCH_CLIENTS = 2,
     WORKER_SEARCH_DEVIATIONS = 3,
     WORKER_SEARCH_LEASE_US = 10000000,
@@ -24,10 +25,15 @@ enum {
 
 struct worker_search;
 
-/* worker and names (EXPLORE_CLIENTS_MAX clients') are kept. */
+/* worker and names (EXPLORE_CLIENTS_MAX clients') are kept. No other thread of ours runs yet, nor
+ * anything that we started. */
 struct worker_search *worker_search_new(struct worker_scheme *worker,
                                         char (*names)[NAME_MAX_BYTES]);
-void worker_search_free(struct worker_search *search);
+void worker_search_free(struct worker_search *search); /* NULL is fine */
+/* Of what runs for it nothing does any more, until the next cell. */
+void worker_search_rest(struct worker_search *search);
+/* The process that makes runs beside it (runs_ahead.h); 0: there is none. */
+int worker_search_child(const struct worker_search *search);
 
 /* Searches the cell (cell_init(), cell_add_faults(); search, bounds, seed, limits as in its
  * options) and fills its outcome and witnesses, confirmed or not. It is a whole cell then: no
