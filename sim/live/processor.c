@@ -23,6 +23,7 @@ static struct {
     int number;
     int members[MEMBERS_MAX], members_count; /* beside ourselves */
     bool has_changed;                        /* who they are, since the last look */
+    bool stays;
     int64_t looked_us, ran_ns;
     struct random random;
 } shared = {.number = NO_PROCESSOR};
@@ -68,7 +69,13 @@ void processor_leave(void)
     if (--shared.users || shared.number == NO_PROCESSOR)
         return;
     shared.number = NO_PROCESSOR;
+    shared.stays = false;
     (void)sched_setaffinity(0, sizeof shared.all, &shared.all);
+}
+
+void processor_stay(void)
+{
+    shared.stays = true;
 }
 
 int processor_shared(void)
@@ -84,12 +91,15 @@ bool processor_has_others(void)
 
 void processor_avoid(int number)
 {
+    static int avoided = NO_PROCESSOR;
     cpu_set_t all;
     if (number == NO_PROCESSOR || sched_getaffinity(0, sizeof all, &all) != 0)
         return;
+    if (avoided != NO_PROCESSOR)
+        CPU_SET((size_t)avoided, &all);
     CPU_CLR((size_t)number, &all);
-    if (CPU_COUNT(&all))
-        (void)sched_setaffinity(0, sizeof all, &all);
+    if (CPU_COUNT(&all) && sched_setaffinity(0, sizeof all, &all) == 0)
+        avoided = number;
 }
 
 void processor_begin_child(void)
@@ -144,7 +154,8 @@ void processor_look(void)
 {
     const int64_t now_us = monotonic_us(), passed_us = now_us - shared.looked_us;
     int64_t ran_ns = 0;
-    if (shared.number == NO_PROCESSOR || passed_us < LOOK_US || !has_run(getpid(), &ran_ns))
+    if (shared.number == NO_PROCESSOR || shared.stays || passed_us < LOOK_US ||
+        !has_run(getpid(), &ran_ns))
         return;
     ran_ns += sum_of_members();
     if (!shared.has_changed && (ran_ns - shared.ran_ns) / 10 < passed_us * ENOUGH_PERCENT)

@@ -19,13 +19,16 @@ void processor_leave(void);
 enum { NO_PROCESSOR = -1 };
 int processor_shared(void);
 
+/* Until then no other one is tried: those are for another such group of ours. */
+void processor_stay(void);
+
 /* Now and then: have they had enough of it? */
 void processor_look(void);
 
 /* May we run on several? */
 bool processor_has_others(void);
-/* Neither we nor what we start runs on that one any more, where there is another one. Before
- * anybody has joined. */
+/* Neither we nor what we start runs on that one any more, where there is another one; but on the
+ * one avoided before. While nobody has joined. */
 void processor_avoid(int number);
 
 /* In a child that has just been forked: it may run wherever its parent could at first. */

@@ -72,7 +72,7 @@ struct maker {
     struct search_crew crew;
     struct asked_runs asked;
     struct told_run told;
-    bool has_left; /* its parent's processor */
+    int avoided;   /* its parent's processor */
     bool is_ready; /* the crew */
     int failures;
 };
@@ -120,14 +120,15 @@ static bool make_run(struct maker *it, uint64_t number)
 static bool make_runs(struct maker *it)
 {
     struct asked_runs *asked = &it->asked;
-    if (asked->first == asked->end) {
+    if (asked->first == asked->end || asked->processor != it->avoided) {
         search_crew_rest(&it->crew);
         it->is_ready = false;
-        return true;
     }
-    if (!it->has_left)
+    if (asked->first == asked->end)
+        return true;
+    if (asked->processor != it->avoided)
         processor_avoid(asked->processor);
-    it->has_left = true;
+    it->avoided = asked->processor;
     *it->ahead->program = asked->program;
     asked->terms.walker.program = it->ahead->program;
     asked->terms.walker.run = &it->crew.run;
@@ -148,6 +149,7 @@ static void work(void *context)
     struct runs_ahead *ahead = context;
     struct maker *it = memory_new(1, sizeof *it);
     it->ahead = ahead;
+    it->avoided = NO_PROCESSOR;
     it->crew.program = ahead->program;
     while (child_heed(&ahead->child, &it->asked, sizeof it->asked, ahead->program->stop) ==
                sizeof it->asked &&
@@ -213,7 +215,8 @@ void runs_ahead_ask(struct runs_ahead *ahead, const struct search_terms *terms,
                                 .program = *crew->program,
                                 .run = crew->run,
                                 .terms = *terms};
-    (void)tell(ahead, &asked);
+    if (tell(ahead, &asked))
+        processor_stay();
 }
 
 /* What it has begun, and will not tell of. */

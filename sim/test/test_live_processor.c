@@ -101,6 +101,23 @@ static void where_they_get_too_little_they_go_elsewhere_together(void **state)
     stop_sleeper(pid);
 }
 
+static void who_stays_tries_no_other_one(void **state)
+{
+    enum { LOOKS = 8, BETWEEN_US = 110000 };
+    (void)state;
+    if (has_one_only())
+        skip();
+    processor_join();
+    const int first = processor_shared();
+    processor_stay();
+    for (int i = 0; i < LOOKS; i++) {
+        (void)usleep(BETWEEN_US);
+        processor_look();
+        assert_int_equal(processor_shared(), first);
+    }
+    processor_leave();
+}
+
 /* In a child, whose processors nobody else has to live with. */
 static void one_that_is_left_to_others_is_not_used(void **state)
 {
@@ -148,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_on_one_until_the_last_has_left),
         cmocka_unit_test(where_they_get_too_little_they_go_elsewhere_together),
+        cmocka_unit_test(who_stays_tries_no_other_one),
         cmocka_unit_test(one_that_is_left_to_others_is_not_used),
         cmocka_unit_test(who_has_ended_is_not_looked_for),
     };
