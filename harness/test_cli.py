@@ -429,7 +429,7 @@ def test_what_strikes_the_process_wants_a_server_of_ours(fault, words):
                                            ("--flush-all 0.0001%", "unknown"), ("--flush-all 5%", ""),
                                            ("--client-kill 0.0001%", "unknown"), ("--client-pause 0.0001%", "unknown"),
                                            ("--client-pause 5%", ""), *((f"--{fault} 0.0001%", "unknown") for fault in PROCESS_FAULTS),
-                                           ("--evict 5%", ""), ("--restart-empty 1%", "")])
+                                           ("--evict 5%", ""), ("--restart-empty 1% --hold 200ms --locks 1", "")])
 def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
     ran = run("stress", "--scheme", "set-nx-px-cad", "--no-faults", *rate.split(), "--clients", "5", "--duration",
               "500ms" if verdict else "2s", "--seed", "1", "--out", tmp_path)
@@ -440,6 +440,18 @@ def test_an_outage_that_never_came_proves_nothing(tmp_path, rate, verdict):
              **{f"--{fault}": words for fault, words in PROCESS_FAULTS.items()}}[rate.split()[0]]
     assert (row["verdict"] == "unknown") == (words in ran.out) == bool(verdict), ran
     assert (row["stress"]["faults"] == 0) == bool(verdict), row
+
+
+@pytest.mark.parametrize("outages, status", [(["--restart-empty", "0.0001%"], 2), ([], 0)], ids=["asked for", "not asked for"])
+def test_an_outage_that_never_came_is_not_hidden_by_an_overrun(tmp_path, outages, status):
+    """Stalls behind the end of a lease are nobody's fault, and no proof of what was asked for. The history is judged so, too."""
+    ran = run("stress", "--scheme", "set-nx-px-cad", "--no-faults", "--pause-after-grant", "50%", "--lease", "200ms", *outages, "--clients",
+              "5", "--locks", "1", "--duration", "3s", "--seed", "1", "--history", "--out", tmp_path)
+    [row] = json.loads((tmp_path / "latest" / "results.json").read_text())["results"]
+    assert {p["property"]: p["cause"] for p in row["properties"]}["mutual-exclusion"] == "overrun", ran
+    assert ran.status == status and ("no server came back empty" in ran.out) == bool(status), ran
+    checked = run("check", *(tmp_path / "latest" / "histories").iterdir())
+    assert checked.status == status, checked
 
 
 def test_a_scheme_that_asks_with_wait_needs_a_replica(tmp_path):

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+enum { SEEN_LATE_US = 1000 };
+
 struct fresh_grant {
     bool has_left;                     /* it says of one how much of its lease was left */
     char unproved[WITNESS_LINE_BYTES]; /* the first that may be late, or of which it is not said */
@@ -60,12 +62,23 @@ static void fact(struct monitor *monitor, const struct fact *fact)
                 is_seen ? "at" : "by", MS(asked_us), MS(lease_us), MS(client->own_end_us));
     for (int s = 0; s < ledger->head->servers; s++) {
         const struct grant *grant = ledger_grant(ledger, fact->client, s);
-        if (grant->index != NO_INDEX)
+        if (grant->index == NO_INDEX)
+            continue;
+        if (grant->time_us - grant->from_us < SEEN_LATE_US)
             finding_say(finding, "Server %d executed %s at %s.", s + 1, SENT(&grant->sent),
                         MS(grant->time_us));
+        else
+            finding_say(finding, "Server %d executed %s between %s and %s.", s + 1,
+                        SENT(&grant->sent), MS(grant->from_us), MS(grant->time_us));
     }
     finding_say(finding, "%s was told \"granted\" at %s, %s after the end of that lease.", name,
                 MS(client->held_us), MS(client->held_us - client->own_end_us));
+    if (client->rang_late_us > 0)
+        finding_say(
+            finding,
+            "Of that picklock itself, or its proxy, was held up for %s: without it, it would "
+            "have come too late, too.",
+            MS(client->rang_late_us));
     finding_say(finding, "Late grant in %s: the scheme must refuse it.", name);
 }
 

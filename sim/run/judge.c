@@ -166,6 +166,25 @@ const char *result_vacuity(const struct counters *counters, bool wants_faults)
            "something";
 }
 
+const char *result_gap(const struct finding *findings, const struct checks *checks)
+{
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (findings[i].is_unproved)
+            return findings[i].witness[0];
+    return checks_contradiction(checks);
+}
+
+/* Why the row is unknown where nothing was stated, and nothing failed; NULL: it is not. */
+static const char *trouble_of(const struct result_row *row, const struct judging *judging)
+{
+    if (judging->interrupted || judging->fail_on == FAIL_ON_NEVER)
+        return judging->interrupted;
+    if (judging->gap)
+        return judging->gap;
+    /* What is nobody's fault hides that nothing else could be found. */
+    return row->verdict == VERDICT_VIOLATED ? judging->vacuity : NULL;
+}
+
 void result_judge(struct result_row *row, const struct finding *findings,
                   const struct judging *judging)
 {
@@ -186,8 +205,7 @@ void result_judge(struct result_row *row, const struct finding *findings,
         compare(row);
     else
         apply_policy(row, findings, judging->fail_on);
-    const char *gap = judging->fail_on == FAIL_ON_NEVER ? NULL : judging->gap;
-    const char *trouble = judging->interrupted ? judging->interrupted : gap;
+    const char *trouble = trouble_of(row, judging);
     if (trouble && row->as_expected == AS_EXPECTED_NONE)
         row->error = memory_text(trouble);
 }

@@ -139,10 +139,7 @@ static enum fail judge_first(int64_t events, const struct history_judging *judgi
         const char *gap = checks_gap(checks);
         if (gap && judging->source.format != SOURCE_OURS)
             gap = no_proof;
-        for (int i = 0; i < PROPERTY_COUNT && !gap; i++)
-            if (findings[i].is_unproved)
-                gap = findings[i].witness[0];
-        gap = gap ? gap : checks_contradiction(checks);
+        gap = gap ? gap : result_gap(findings, checks);
         add_row(judging, &head, &end, ended, gap, findings, &judged->counters, results);
         judged->gap = gap ? memory_text(gap) : NULL;
     }

@@ -187,8 +187,8 @@ struct judging {
     /* Why the run ended before its time, or NULL. What is violated so far stays so; what is not is
      * unknown. */
     const char *interrupted;
-    /* Why no two holds can have been made to overlap, or NULL: that they did not is unknown then.
-     */
+    /* Why no two holds can have been made to overlap, or NULL: that they did not is unknown then;
+     * and so is the row, where nothing was stated and nothing failed. */
     const char *vacuity;
     /* What of the servers nobody saw, or cannot be so, or NULL. Where nothing was stated and
      * nothing failed, the row is unknown: a violation that is nobody's fault does not make good
@@ -197,6 +197,10 @@ struct judging {
     enum fail_on fail_on; /* the policy */
     bool tells_all;       /* what is not applicable has its place, too, and says why */
 };
+
+/* Of a history whose findings these are: why some of it was not seen, or cannot be so; NULL: all
+ * was, and can. Borrowed from both. */
+const char *result_gap(const struct finding *findings, const struct checks *checks);
 
 /* Of a stress run: why no two holds can have been made to overlap; NULL: a fault struck inside a
  * hold, a client stalled in its release, or none was wanted and none struck at all. */

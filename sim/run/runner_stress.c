@@ -354,7 +354,7 @@ static enum fail judge(struct result_row *row, struct recording *recording,
                                    .interrupted = lost    ? lost
                                                   : doubt ? doubt
                                                           : reasons.interrupted,
-                                   .gap = checks_contradiction(recording->checks),
+                                   .gap = result_gap(findings, recording->checks),
                                    .vacuity = reasons.vacuity,
                                    .fail_on = watcher->fail_on});
     free(lost);

@@ -254,7 +254,24 @@ static void a_leftover_does_not_outrank_an_exclusion_that_nobody_knows_of(void *
     judged(STANDING_UNKNOWN, findings, &bug);
     judged(STANDING_UNEXPECTED, findings, &any);
     finding_hit(&findings[PROPERTY_MUTUAL_EXCLUSION], CAUSE_OVERRUN, 1);
-    judged(STANDING_UNSTATED, findings, &vacuous); /* what was found was found */
+    judged(STANDING_UNSTATED, findings, &bug);
+    judged(STANDING_UNKNOWN, findings, &vacuous); /* no more could be found */
+}
+
+/* Of a run and of its history alike: what is nobody's fault does not hide what was not seen. */
+static void what_was_not_seen_outranks_what_is_nobodys_fault(void **state)
+{
+    (void)state;
+    static struct finding findings[PROPERTY_COUNT];
+    finding_hit(&findings[PROPERTY_MUTUAL_EXCLUSION], CAUSE_OVERRUN, 1);
+    findings[PROPERTY_FRESH_GRANT] = (struct finding){.verdict = VERDICT_UNKNOWN};
+    judged(STANDING_UNSTATED, findings, &(struct judging){.fail_on = FAIL_ON_BUG});
+    findings[PROPERTY_FRESH_GRANT].is_unproved = true;
+    finding_say(&findings[PROPERTY_FRESH_GRANT], "why");
+    const char *gap = result_gap(findings, NULL);
+    assert_string_equal(gap, "why");
+    judged(STANDING_UNKNOWN, findings, &(struct judging){.fail_on = FAIL_ON_BUG, .gap = gap});
+    judged(STANDING_UNEXPECTED, findings, &(struct judging){.fail_on = FAIL_ON_ANY, .gap = gap});
 }
 
 static void many_rows_are_kept(void **state)
@@ -303,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_stated_property_left_open_is_unknown),
         cmocka_unit_test(what_could_not_be_decided_excuses_what_is_missing),
         cmocka_unit_test(a_leftover_does_not_outrank_an_exclusion_that_nobody_knows_of),
+        cmocka_unit_test(what_was_not_seen_outranks_what_is_nobodys_fault),
         cmocka_unit_test(many_rows_are_kept),
         cmocka_unit_test(the_status_of_cells),
     };
