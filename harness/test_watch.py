@@ -57,7 +57,7 @@ b.eval("return redis.call('pexpire', KEYS[1], 50000)", 1, "lock:1", B)
     ("extend-own", "overwrote A's lock", """
 a, b = client(), client()
 assert a.set("lock:1", A, nx=True, px=20000)
-b.set("lock:1", B, px=20000)
+assert not b.set("lock:1", B, nx=True, px=20000) and b.set("lock:1", B, px=20000)
 """),
     ("always-expires", "no time to live", """
 assert client().setnx("lock:1", A)

@@ -200,6 +200,7 @@ a.delete("lock:2"); a.delete("lock:3")
 @pytest.mark.parametrize("guarded", [False, True])
 def test_a_transaction_that_nothing_guards_overwrites_whoevers_lock(tmp_path, guarded):
     """One that WATCH guards is taken for its owner's renewal."""
-    result, results = json_of(tmp_path, WATCHES + f"takes('lock:1'); assert asks(b, 'lock:1', 'psetex', 20000, B, guarded={guarded})")
+    refused = "" if guarded else "assert not b.set('lock:1', B, nx=True, px=20000); "
+    result, results = json_of(tmp_path, WATCHES + f"takes('lock:1'); {refused}assert asks(b, 'lock:1', 'psetex', 20000, B, guarded={guarded})")
     assert is_clean(result, results) if guarded else result.status == 1 and violated(results), result.out + result.err
     assert guarded or "it overwrote A's lock" in "\n".join(violated(results)["extend-own"]["witness"]), result.out

@@ -402,8 +402,8 @@ bool holder_is_elsewhere(struct watched_run *watching, struct watched_link *link
 struct author holder_author(struct watched_run *watching, struct watched_link *link, int key,
                             enum taking taking);
 /* Of a write whatever is there: is it proved to be another one's? Not over the connection of the
- * owner's grant, or one that has sent its token; nor in its process where connections are handed
- * about. */
+ * owner's grant, or one that has sent its token; nor in its process, but over one that was refused
+ * the lock where connections are not handed about. */
 bool holder_is_another(struct watched_run *watching, struct watched_link *link, int key);
 /* Has another one asked for that lock over it, and not the owner? It was refused it, or was granted
  * it and has not released it. */
