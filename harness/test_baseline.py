@@ -160,7 +160,7 @@ def test_a_watched_run_is_a_sample_too(picklock, file, tmp_path):
     command = ["watch", "--key", "lock:*", "--out", tmp_path / "runs", "--baseline", file, "--update-baseline", "--", "/usr/bin/python3", program]
     take = "import os, redis\none, other = (redis.Redis.from_url(os.environ['REDIS_URL']) for _ in range(2))\n" \
            "assert one.set('lock:1', 'token-of-one', nx=True, px=20000)\n"
-    program.write_text(take + "other.set('lock:1', 'token-of-another', px=20000)\n")
+    program.write_text(take + "assert not other.set('lock:1', 'token-of-another', nx=True, px=20000) and other.set('lock:1', 'token-of-another', px=20000)\n")
     first = picklock(*command)
     known = lines_of(file)
     assert first.status == 0 and known and all(line.startswith("run ") for line in known), first
