@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "checks/black_box.h"
 #include "checks/contention.h"
-#include "checks/lost_holds.h"
 #include "checks/coverage.h"
+#include "checks/lost_holds.h"
 #include "checks/places.h"
 #include "checks/property.h"
 

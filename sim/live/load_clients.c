@@ -11,7 +11,7 @@
 
 enum {
     CRASH_MOMENTS = 4,
-    LIST_MAX = 1000, /* entries; cut so seldom, that is no load */
+    LIST_MAX = 1000, /* entries; one command more in so many sections is no load */
 };
 
 static void load_client_goes_on(struct load_client *load_client);

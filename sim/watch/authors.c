@@ -142,10 +142,11 @@ static bool has_token(struct watched_run *watching, struct watched_link *link, i
 
 bool holder_is_another(struct watched_run *watching, struct watched_link *link, int key)
 {
-    const bool was_refused_over = link->refused == watching->keys.rows[key].granted;
-    if (has_sent(watching, link, key) || !holder_is_here(watching, link, key))
-        return !has_sent(watching, link, key);
-    return was_refused_over && !watching->has_pool;
+    if (has_sent(watching, link, key))
+        return false;
+    if (!holder_is_here(watching, link, key))
+        return true;
+    return link->refused == watching->keys.rows[key].granted && !watching->has_pool;
 }
 
 /* --- whose it is --- */

@@ -104,8 +104,8 @@ struct client_state {
     uint8_t deleted;        /* bit a server: its release has removed its own lock there */
     uint8_t refused_itself; /* bit a server: it was refused there, last, because of a key of its own
                                attempt; */
-    uint8_t refused_behind; /* of one that an attempt before has left, */
-    uint8_t refused_restored; /* or which a server had brought back: of refused_behind */
+    uint8_t refused_behind; /* of one that an attempt before has left */
+    uint8_t refused_restored; /* of these, where the server had brought that one back */
     uint8_t overtaken; /* bit a server: what is granted there comes behind the answer: its refusal,
                           or its release */
     uint8_t stage;     /* of the critical section: enum section_stage */
