@@ -45,6 +45,14 @@ def test_a_notice_that_nothing_held_up_is_owed():
     assert blames("none", document("redlock", "late-grant"), CAUSES)[0]
 
 
+@pytest.mark.parametrize("scheme, cause", [("redlock", "late-grant"), ("watchdog-guarded", "late-grant"), ("watchdog-guarded", "no-notice")])
+def test_a_slow_clock_is_rightly_told_where_it_is_seen(scheme, cause):
+    slow = document(scheme, cause)
+    slow["results"][0]["properties"][0]["witness"] = ["c1's clock loses 80.9 ms every second, and by it the lease ends later."]
+    assert blames("drift", slow, CAUSES)[0] == []
+    assert blames("drift", document(scheme, cause), CAUSES)[0] and blames("none", slow, CAUSES)[0]
+
+
 def test_unknown_is_no_verdict():
     assert blames("none", document("redlock", None, "unknown"), CAUSES) == ([], [], 0)
 

@@ -49,6 +49,14 @@ void finding_say(struct finding *finding, const char *format, ...)
         finding->witness_lines++;
 }
 
+void finding_say_clock(struct finding *finding, const struct ledger *ledger, int client)
+{
+    const int64_t loses_us = -ledger->clients[client].gains_us;
+    if (loses_us > 0)
+        finding_say(finding, "%s's clock loses %s every second, and by it the lease ends later.",
+                    client_name(ledger, client), MS(loses_us));
+}
+
 const char *quote_print(const struct quote *quote, char *text, size_t size)
 {
     if (!quote->name[0])

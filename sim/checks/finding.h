@@ -22,6 +22,10 @@ void finding_add(struct finding *finding, const struct finding *other);
 void finding_say(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Adds that the client's own clock runs slow, where it does: what it takes for the end of its lease
+ * comes late, and so do its timers. */
+void finding_say_clock(struct finding *finding, const struct ledger *ledger, int client);
+
 /* The command as a person would type it; text: size bytes. quote_name(): only its name, as
  * verb_name(). Both borrowed from quote or text. */
 const char *quote_print(const struct quote *quote, char *text, size_t size);

@@ -73,6 +73,7 @@ static void fact(struct monitor *monitor, const struct fact *fact)
     }
     finding_say(finding, "%s was told \"granted\" at %s, %s after the end of that lease.", name,
                 MS(client->held_us), MS(client->held_us - client->own_end_us));
+    finding_say_clock(finding, ledger, fact->client);
     if (client->rang_late_us > 0)
         finding_say(
             finding,

@@ -4,7 +4,9 @@
  * ends the belief. A timer that rings at the very end of the lease rings a little late: a twentieth
  * of the lease is forgiven. A client that is paused ("pause", with its length) can be told nothing
  * meanwhile: it is told in time when it is told as the pause ends. The same goes for the time that
- * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time).
+ * a timer of its was due and could not ring, for the machine was busy (WAKE, with that time). A
+ * lease ends by the true time: a client whose own clock runs slow knows late, and that is not
+ * forgiven.
  *
  * A history that may lack lines may lack a pause, too: there a client must be seen to act when it
  * ought to know, and so much later, as is forgiven, not to know yet. Until then it is a doubt.
@@ -183,6 +185,7 @@ static void judge(struct monitor *monitor, int number, int64_t told_us, int64_t 
     const char *name = client_name(ledger, number);
     finding_say(finding, "%s was granted the lock at %s.", name, MS(client->held_us));
     finding_say(finding, "Its own lease ended at %s.", MS(client->own_end_us));
+    finding_say_clock(finding, ledger, number);
     if (lost)
         finding_say(finding, "Its lock was gone at the server at %s.", MS(lost->ended_us));
     else

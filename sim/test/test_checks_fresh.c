@@ -153,12 +153,50 @@ static void a_timer_before_the_call_excuses_nothing(void **state)
     story_free(story);
 }
 
+/* A takes its lock at 0 for 300, is told so at told_ms, and believes in it until 330, when its
+ * clock says 303, or less; or more. */
+static struct story *slow_clock(int64_t gains_us, double told_ms)
+{
+    struct story *story = story_whole(&noticing, 1, 300);
+    happens(story, (struct event){.kind = EVENT_FAULT,
+                                  .fault = FAULT_CLIENT_DRIFT,
+                                  .client = A,
+                                  .server = -1,
+                                  .amount_us = gains_us});
+    is_granted(story, A);
+    at(story, told_ms);
+    returns(story, A, OP_ACQUIRE, RESULT_GRANTED);
+    at(story, 330);
+    happens(story, (struct event){.kind = EVENT_NOTICE, .client = A, .server = -1});
+    ends(story);
+    return story;
+}
+
+/* The lease ends by the true time, and the witness says what the client's own clock did. */
+static void a_clock_that_runs_slow_excuses_nothing_and_is_told(void **state)
+{
+    (void)state;
+    static const int64_t gains_us[] = {-80945, 0, 80945};
+    const char *words = "A's clock loses 80.9 ms every second, and by it the lease ends later.";
+    for (size_t i = 0; i < sizeof gains_us / sizeof *gains_us; i++) {
+        struct story *late = slow_clock(gains_us[i], 10);
+        assert_violated(late, PROPERTY_LOSS_NOTICE, 1, CAUSE_NO_NOTICE);
+        assert_int_equal(says(late, PROPERTY_LOSS_NOTICE, words), gains_us[i] < 0);
+        story_free(late);
+        late = slow_clock(gains_us[i], 305);
+        assert_violated(late, PROPERTY_FRESH_GRANT, 1, CAUSE_LATE_GRANT);
+        assert_int_equal(says(late, PROPERTY_FRESH_GRANT, words), gains_us[i] < 0);
+        story_free(late);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_timer_that_rang_late_is_no_late_grant),
         cmocka_unit_test(a_timer_that_rang_late_is_no_late_grant_without_servers),
         cmocka_unit_test(a_timer_before_the_call_excuses_nothing),
+        cmocka_unit_test(a_clock_that_runs_slow_excuses_nothing_and_is_told),
         cmocka_unit_test(who_was_refused_asked_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
