@@ -114,6 +114,30 @@ def test_what_is_read_anew_holds_for_open_connections(redis, tmp_path):
             assert ask(b"GET k") == b"-NEW"
 
 
+def test_a_listener_that_is_renamed_or_told_its_port_is_served_on(redis, tmp_path):
+    """By where it listens: its connections stay, and so do its counters; two that change their names have each other's."""
+    path = tmp_path / "c"
+    path.write_text(config(redis, ("one", ""), ("two", "")))
+    with Served(tmp_path, "--config", path).read_ports(2) as served:
+        first, second = served.ports["one"], served.ports["two"]
+        at = "[{}] listen=127.0.0.1:{} upstream=127.0.0.1:{}\n"
+        with saying(first) as one, saying(second) as two:
+            assert one(b"PING") == two(b"PING") == two(b"PING") == b"+PONG"
+            path.write_text(at.format("orders", first, redis) + 'no: command=PING -> answer "-NO"\n' + at.format("two", second, redis))
+            served.hang_up("anew")
+            assert one(b"PING") == b"-NO" and two(b"PING") == b"+PONG"
+            told = served.status
+            assert (told["orders"]["requests"], told["two"]["requests"]) == (2, 3) and "one" not in told
+            path.write_text(at.format("two", first, redis) + at.format("orders", second, redis) + 'no: command=PING -> answer "-NO"\n')
+            served.hang_up("anew")
+            assert one(b"PING") == b"+PONG" and two(b"PING") == b"-NO"
+            told = served.status
+            assert (told["two"]["requests"], told["orders"]["requests"]) == (3, 4)
+            path.write_text(at.format("a", first, redis) + at.format("b", first, redis))
+            served.hang_up("cannot listen")
+            assert one(b"PING") == b"+PONG" and two(b"PING") == b"-NO"
+
+
 def test_listeners_come_and_go_all_or_nothing(redis, tmp_path):
     path, third = tmp_path / "c", free_port()
     path.write_text(config(redis, ("one", ""), ("two", "")))

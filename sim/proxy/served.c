@@ -238,6 +238,7 @@ enum fail served_new(struct served_listener **made, struct serving_listeners *al
     }
     all->open++;
     proxy_use_tls(served->proxy, all->tls);
+    served->listen = row->listen;
     served->listen_text = memory_text(row->listen_text);
     served->upstream_text = memory_text(row->upstream_text);
     start_rules(served, row);
@@ -253,26 +254,34 @@ void served_add(struct served_listener *served)
     *at = served;
 }
 
-struct served_listener *served_named(const struct serving_listeners *all, const char *name,
-                                     const char *listen)
+bool served_listens(const struct served_listener *served, const struct listener_config *row,
+                    bool is_named)
 {
-    for (struct served_listener *served = all->first; served; served = served->next)
-        if (!strcmp(served->name, name) && !strcmp(served->listen_text, listen))
-            return served;
-    return NULL;
+    if (is_named)
+        return !strcmp(served->name, row->name) && !strcmp(served->listen_text, row->listen_text);
+    return row->listen.port == proxy_port(served->proxy) &&
+           !strcmp(row->listen.host, served->listen.host) &&
+           !strcmp(row->listen.path, served->listen.path);
+}
+
+static void replace_text(char **text, const char *by)
+{
+    free(*text);
+    *text = memory_text(by);
 }
 
 void served_change(struct served_listener *served, struct listener_config *row)
 {
     struct rules *old = served->rules;
+    memcpy(served->name, row->name, sizeof served->name);
+    replace_text(&served->listen_text, row->listen_text);
     start_rules(served, row);
     if (old)
         rules_free(old);
     if (strcmp(served->upstream_text, row->upstream_text) != 0) {
         proxy_use_tls(served->proxy, served->all->tls);
         proxy_set_upstream(served->proxy, &row->upstream);
-        free(served->upstream_text);
-        served->upstream_text = memory_text(row->upstream_text);
+        replace_text(&served->upstream_text, row->upstream_text);
     }
 }
 

@@ -25,6 +25,7 @@ struct served_listener {
     struct served_listener *next;
     char name[NAME_MAX_BYTES];
     char *listen_text, *upstream_text;
+    struct proxy_address listen;
     struct proxy *proxy;
     struct rules *rules; /* NULL: none */
     uint64_t faults;
@@ -36,11 +37,12 @@ enum fail served_new(struct served_listener **made, struct serving_listeners *al
                      struct listener_config *row, struct failure *failure);
 /* Behind all others. */
 void served_add(struct served_listener *served);
-/* NULL: there is none. */
-struct served_listener *served_named(const struct serving_listeners *all, const char *name,
-                                     const char *listen);
-/* From here on these rules and that upstream; connections that are open meet the new rules from
- * their next request on, behind what is held. Takes row's rules. */
+/* Does it listen where row is to? is_named: under the same name, and by the same words. Else where
+ * it was bound, whatever it was called. */
+bool served_listens(const struct served_listener *served, const struct listener_config *row,
+                    bool is_named);
+/* From here on this name, these rules and that upstream; connections that are open meet the new
+ * rules from their next request on, behind what is held. Takes row's rules. */
 void served_change(struct served_listener *served, struct listener_config *row);
 /* Ends it and its links (of a reload: by FIN on both sides). Takes it; it is none of all any more.
  */

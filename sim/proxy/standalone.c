@@ -110,14 +110,33 @@ static enum fail read_config(const struct standalone *self, struct proxy_config 
     return config_of_options(config, options->listen, options->upstream, options->rules, failure);
 }
 
-/* Those that are new listen; made[i] NULL: row i is served already. */
+/* Rows that are served already: kept[i] is what serves row i. Those that listen where they did
+ * under the same name come first: another one that took the place of a renamed one does not get it.
+ */
+static void find_kept(const struct standalone *self, const struct proxy_config *config,
+                      struct served_listener **kept)
+{
+    for (int named = 1; named >= 0; named--)
+        for (struct served_listener *served = self->all.first; served; served = served->next) {
+            bool is_free = true;
+            for (int i = 0; i < config->count; i++)
+                is_free &= kept[i] != served;
+            for (int i = 0; is_free && i < config->count; i++)
+                if (!kept[i] && served_listens(served, &config->rows[i], named)) {
+                    kept[i] = served;
+                    is_free = false;
+                }
+        }
+}
+
+/* Those that are new listen. */
 static enum fail listen_to_new(struct standalone *self, struct proxy_config *config,
-                               struct served_listener **made, struct failure *failure)
+                               struct served_listener **kept, struct served_listener **made,
+                               struct failure *failure)
 {
     for (int i = 0; i < config->count; i++) {
         struct listener_config *row = &config->rows[i];
-        if (served_named(&self->all, row->name, row->listen_text) ||
-            served_new(&made[i], &self->all, row, failure) == FAIL_NONE)
+        if (kept[i] || served_new(&made[i], &self->all, row, failure) == FAIL_NONE)
             continue;
         while (i-- > 0)
             if (made[i])
@@ -158,26 +177,26 @@ static void take_tls(struct standalone *self, struct tls *old)
 static enum fail serve_config(struct standalone *self, struct proxy_config *config,
                               struct failure *failure)
 {
-    struct served_listener *made[LISTENERS_MAX] = {0};
+    struct served_listener *kept[LISTENERS_MAX] = {0}, *made[LISTENERS_MAX] = {0};
     struct tls *old = self->all.tls, *read = NULL;
     enum fail fail = read_tls(self, config, &read, failure);
     if (fail)
         return fail;
     if (read)
         self->all.tls = read;
-    fail = listen_to_new(self, config, made, failure);
+    find_kept(self, config, kept);
+    fail = listen_to_new(self, config, kept, made, failure);
     if (fail) {
         self->all.tls = old;
         tls_free(read); /* nobody who was to listen has a link */
     }
     self->reads += !fail;
     for (int i = 0; !fail && i < config->count; i++) {
-        struct listener_config *row = &config->rows[i];
-        struct served_listener *served = made[i];
-        if (served)
+        struct served_listener *served = made[i] ? made[i] : kept[i];
+        if (made[i])
             served_add(served);
         else
-            served_change(served = served_named(&self->all, row->name, row->listen_text), row);
+            served_change(served, &config->rows[i]);
         served->number = self->reads;
     }
     if (!fail)
