@@ -11,7 +11,7 @@ import time
 
 import jsonschema
 import pytest
-from conftest import PICKLOCK, ROOT
+from conftest import PATIENCE_S, PICKLOCK, ROOT
 from workers import PYTHON, example, plain_worker
 
 SCHEMA = json.loads((ROOT / "reports" / "results.schema.json").read_text())
@@ -64,6 +64,35 @@ def test_a_correct_lock_is_blamed_for_nothing_but_what_leases_are(picklock, tmp_
     assert causes <= {"overrun", "late-grant", "leftover"}, ran
     assert found["release-own"]["verdict"] == "holds" or "no server" in ran.out, ran
     assert row["stress"]["faults"] > 0 and row["stress"]["grants"] > 0, ran
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_what_picklock_holds_up_itself_is_no_late_grant(tmp_path, is_stopped):
+    """It is stopped for longer than a lease, over and over: its own delay, told in the history, and no fault of a lock that looks at no
+    clock. Commands that a fault delays for as long are."""
+    delays = () if is_stopped else ("--delay", "30%", "--delay-time", "500ms")
+    out = tmp_path / "out"
+    stressed = subprocess.Popen([PICKLOCK, "stress", "--worker", of_scheme("set-nx-px-cad"), "--clients", "4", "--lease", "300ms", "--duration", "3s",
+                                 "--no-faults", *delays, "--history", "--out", out, "--json", "-", "--progress", "json"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert any('"grants":' in line for line in stressed.stderr)  # it runs
+        for _ in range(4 * is_stopped):
+            stressed.send_signal(signal.SIGSTOP)
+            time.sleep(0.5)
+            stressed.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+        said, _ = stressed.communicate(timeout=PATIENCE_S)
+    finally:
+        stressed.kill()
+    found = {p["property"]: p for p in json.loads(said)["results"][0]["properties"]}
+    if not is_stopped:
+        assert found["fresh-grant"]["cause"] == "late-grant", found
+        return
+    assert {p["cause"] for p in found.values() if p["verdict"] == "violated"} <= {"overrun"}, found
+    [history] = (out / "latest" / "histories").glob("*.jsonl")
+    events = list(map(json.loads, history.read_text().splitlines()))
+    assert max(event.get("amount", 0) for event in events if event.get("kind") == "wake") > 400000
 
 
 def test_nothing_happens_without_faults(picklock, tmp_path):

@@ -33,3 +33,13 @@ int64_t held_up_us(const struct held_up *held_up)
 {
     return monotonic_us() - held_up->began_us - waited_us(held_up);
 }
+
+void own_delay_count(struct own_delay *own, const struct held_up *held_up, int64_t now_us,
+                     bool is_injected)
+{
+    const int64_t held_us = held_up_us(held_up);
+    if (!is_injected)
+        own->total_us += own->queued ? now_us - own->since_us : held_us - own->held_us;
+    own->since_us = now_us;
+    own->held_us = held_us;
+}

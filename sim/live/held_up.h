@@ -1,10 +1,12 @@
 /* held_up.h - how long this process held up the clients of a free run, whose commands go through
  * it: all the time in which its loop did not wait for somebody else. A loop that is at work lets
  * wait what has come meanwhile, and one that wakes later than it wanted was stopped, or had to wait
- * for a processor. Nothing of that is the clients' doing, nor a fault that was asked for. */
+ * for a processor. Nothing of that is the clients' doing, nor a fault that was asked for. And how
+ * long that, and queues of ours, kept each client waiting. */
 #ifndef PICKLOCK_LIVE_HELD_UP_H
 #define PICKLOCK_LIVE_HELD_UP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -22,5 +24,18 @@ void held_up_begin(struct held_up *held_up, uv_loop_t *loop);
 void held_up_turn(struct held_up *held_up, int64_t may_us);
 /* So long up to now. */
 int64_t held_up_us(const struct held_up *held_up);
+
+/* How long we kept a client waiting since it called acquire. */
+struct own_delay {
+    int queued;                /* commands of its in a queue of ours now */
+    int64_t since_us, held_us; /* total_us counts up to then, and to that of held_up_us() */
+    int64_t total_us;
+    int64_t told_us; /* of that, in the history */
+};
+
+/* Counts up to now, before queued changes, or whether a fault keeps it waiting: what that does at
+ * the same time is the fault's. What waits in a queue of ours does so all the time. */
+void own_delay_count(struct own_delay *own, const struct held_up *held_up, int64_t now_us,
+                     bool is_injected);
 
 #endif

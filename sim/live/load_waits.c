@@ -4,18 +4,13 @@
 
 enum { ON_ITS_WAY_US = 100000 }; /* at most: whoever has it may be stopped */
 
-/* --- we: what a fault keeps waiting at the same time is the fault's --- */
+/* --- we --- */
 
-/* Up to now. What waits in a queue of ours does so all the time. */
 static void count_own(struct load_client *load_client)
 {
-    struct own_delay *own = &load_client->own;
     const struct stress *stress = load_client->stress;
-    const int64_t now_us = stress_now_us(stress), held_us = held_up_us(&stress->held_up);
-    if (!load_client->wait.reasons)
-        own->total_us += own->queued ? now_us - own->since_us : held_us - own->held_us;
-    own->since_us = now_us;
-    own->held_us = held_us;
+    own_delay_count(&load_client->own, &stress->held_up, stress_now_us(stress),
+                    load_client->wait.reasons > 0);
 }
 
 void load_own_delay_begins(struct load_client *load_client)

@@ -99,14 +99,6 @@ enum load_client_place {
     LOAD_DEAD,
 };
 
-/* How long we kept a client waiting since it called acquire. */
-struct own_delay {
-    int queued;                /* commands of its in a queue of ours now */
-    int64_t since_us, held_us; /* total_us counts up to then, and to that of held_up_us() */
-    int64_t total_us;
-    int64_t told_us; /* of that, in the history */
-};
-
 struct load_client {
     struct stress *stress;
     struct client client;

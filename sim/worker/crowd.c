@@ -114,15 +114,19 @@ void crowd_turn(struct crowd *crowd, int64_t until_us)
     struct timer *timer;
     while (!crowd->failure.code && (timer = timers_pop(&crowd->timers, crowd_now_us(crowd)))) {
         struct crowd_timer *rung = (struct crowd_timer *)timer;
+        crowd->rings_late_us = crowd_now_us(crowd) - timer->due_us;
         rung->rings(rung);
     }
+    crowd->rings_late_us = 0;
     crowd_pump(crowd);
     const int64_t next_us = timers_next_us(&crowd->timers);
     const int64_t left_us = (next_us < until_us ? next_us : until_us) - crowd_now_us(crowd);
     if (left_us < 1000) {
+        held_up_turn(&crowd->held_up, 0);
         (void)uv_run(&crowd->loop, UV_RUN_NOWAIT);
     } else {
         const int64_t sleep_ms = left_us / 1000 < TICK_MS ? left_us / 1000 : TICK_MS;
+        held_up_turn(&crowd->held_up, (sleep_ms + 1) * 1000); /* the loop counts whole ones */
         uv_update_time(&crowd->loop);
         (void)uv_timer_start(&crowd->tick, ticked, (uint64_t)sleep_ms, 1);
         (void)uv_run(&crowd->loop, UV_RUN_ONCE);
@@ -309,6 +313,7 @@ static enum fail open_all(struct crowd *crowd, struct failure *failure)
         return failure_set(failure, FAIL_UNAVAILABLE, "libuv: %s", uv_strerror(error));
     crowd->has_loop = true;
     (void)uv_timer_init(&crowd->loop, &crowd->tick);
+    held_up_begin(&crowd->held_up, &crowd->loop);
     (void)signal(SIGPIPE, SIG_IGN);
     if (servers_open(&crowd->servers, &live, "", &crowd->loop, &crowd->tick, failure) ||
         servers_prepare(&crowd->servers, options->servers, false, failure) ||

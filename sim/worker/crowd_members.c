@@ -56,6 +56,7 @@ static void release(struct member *member)
 {
     member->place = MEMBER_RELEASES;
     member->guarded.fence = 0;
+    member_own_delay_tell(member);
     operation_event(member, EVENT_CALL, OP_RELEASE, RESULT_NONE);
     ask(member, WORKER_RELEASE);
 }
@@ -85,6 +86,7 @@ static void acquired(struct member *member, const struct worker_answer *answer)
     member->guarded.fence = result == RESULT_GRANTED && answer->has_fence ? answer->fence : 0;
     if (result == RESULT_GRANTED)
         check_grant(member);
+    member_own_delay_tell(member);
     operation_event(member, EVENT_RETURN, OP_ACQUIRE, result);
     if (result != RESULT_GRANTED) {
         think(member);
@@ -133,6 +135,7 @@ static void on_lost(struct member *member)
 {
     if (member->place != MEMBER_ACQUIRES && member->place != MEMBER_HOLDS)
         return;
+    member_own_delay_tell(member);
     struct event event = crowd_event(member->crowd, EVENT_NOTICE, member, -1);
     crowd_write(member->crowd, &event);
     member->is_lost = true; /* and nothing is to be released */
@@ -223,7 +226,7 @@ static void born_again(struct crowd_timer *timer)
             crowd_timer_set(member->crowd, timer, RETRY_US);
             return;
         }
-    injected_wait_ends(&member->wait, crowd_now_us(crowd));
+    member_wait_ends(member);
     if (!crowd->is_ending && member_begin(member, &why))
         crowd_fail(member->crowd, &why);
 }
@@ -237,7 +240,7 @@ void member_crash_if_due(struct member *member)
     const uint64_t drawn = crowd_draw(crowd, member->number, CROWD_CRASH, ~member->operations);
     member->crash_in = NEVER;
     if (!member->is_paused)
-        injected_wait_begins(&member->wait, crowd_now_us(crowd));
+        member_wait_begins(member);
     member->is_paused = false;
     member->place = MEMBER_DEAD;
     crowd->struck[STRUCK_CRASH]++;
@@ -297,6 +300,7 @@ static void acquire(struct crowd_timer *timer)
     if (crowd->is_healing)
         healing_asked(&crowd->healing[member->lock], member->called_us);
     crash_draw(member);
+    member_own_delay_begins(member);
     operation_event(member, EVENT_CALL, OP_ACQUIRE, RESULT_NONE);
     ask(member, WORKER_ACQUIRE);
 }
@@ -312,7 +316,7 @@ static void pause_ends(struct crowd_timer *timer)
 {
     struct member *member = timer->owner;
     member->is_paused = false;
-    injected_wait_ends(&member->wait, crowd_now_us(member->crowd));
+    member_wait_ends(member);
     if (member->place != MEMBER_HOLDS)
         return;
     (void)kill(worker_pid(member->worker), SIGCONT);
@@ -332,7 +336,7 @@ static bool pause_strikes(struct member *member)
         return false;
     const int64_t pause_us = crowd_spread(drawn >> 20, crowd->options->pause_us);
     member->is_paused = member->was_paused = true;
-    injected_wait_begins(&member->wait, crowd_now_us(crowd));
+    member_wait_begins(member);
     crowd->struck[STRUCK_PAUSE]++;
     crowd_fault(crowd, member, -1, FAULT_PAUSE, pause_us);
     (void)kill(worker_pid(member->worker), SIGSTOP);

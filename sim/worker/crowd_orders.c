@@ -51,23 +51,23 @@ void order_struck(const struct order *order, enum fault fault, int64_t amount_us
 
 /* --- held back by a fault --- */
 
-static bool is_waited_for(const struct order *order)
+bool order_is_waited_for(const struct order *order)
 {
     return order->wire || order->is_access;
 }
 
 void order_hold_back(struct order *order)
 {
-    if (order->is_held_back || !is_waited_for(order))
+    if (order->is_held_back || !order_is_waited_for(order))
         return;
     order->is_held_back = true;
-    injected_wait_begins(&order->member->wait, crowd_now_us(order->member->crowd));
+    member_wait_begins(order->member);
 }
 
 void order_let_on(struct order *order)
 {
     if (order->is_held_back)
-        injected_wait_ends(&order->member->wait, crowd_now_us(order->member->crowd));
+        member_wait_ends(order->member);
     order->is_held_back = false;
 }
 
@@ -81,8 +81,9 @@ static void take_out(struct order *order)
     *at = order->next;
 }
 
-void order_dequeue(const struct order *order)
+void order_dequeue(struct order *order)
 {
+    order_queue_ends(order);
     struct crowd_queue *queue = &order->member->crowd->queues[order->server];
     struct order *before = NULL, *at = queue->first;
     for (; at && at != order; at = at->after)
@@ -103,6 +104,7 @@ void order_free(struct order *order)
     struct crowd_queue *queue = &crowd->queues[order->server];
     timers_remove(&crowd->timers, &order->delay.timer);
     order_let_on(order);
+    order_queue_ends(order);
     order_dequeue(order);
     if (queue->running == order)
         queue->running = NULL;
@@ -144,6 +146,7 @@ static void enqueue(struct order *order)
     else
         queue->first = order;
     queue->last = order;
+    order_queue_begins(order);
 }
 
 static struct order *order_new(struct member *member, int server)
@@ -303,6 +306,7 @@ static void leave(struct order *order, bool is_told)
     order->held = NULL;
     order->wire = NULL;
     order_let_on(order);
+    order_queue_ends(order);
     if (!order->is_handshake && !is_told)
         order_struck(order, FAULT_GIVE_UP, 0);
 }

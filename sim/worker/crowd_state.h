@@ -5,6 +5,7 @@
 #include "base/histogram.h"
 #include "base/timers.h"
 #include "live/healing.h"
+#include "live/held_up.h"
 #include "live/injected_wait.h"
 #include "live/servers.h"
 #include "worker/crowd.h"
@@ -56,6 +57,7 @@ struct member {
     struct guarded_section guarded;
     struct crowd_timer next; /* think, pause, restart */
     struct injected_wait wait;
+    struct own_delay own;
     int64_t asked_id; /* 0: it has answered */
     int64_t called_us, asked_us;
     int64_t commands, operations; /* what faults are drawn by */
@@ -91,6 +93,7 @@ struct order {
     int64_t strike_us;
     struct crowd_timer delay;
     bool is_held_back; /* by a fault, and its member waits for it */
+    bool is_ours;      /* in a queue of ours, likewise */
     bool is_handshake, is_access;
     struct command access;
 };
@@ -125,6 +128,8 @@ struct crowd {
     struct lock_healing *healing; /* a lock each */
     struct crowd_queue queues[SERVERS_MAX];
     struct timers timers;
+    struct held_up held_up;
+    int64_t rings_late_us; /* the timer that rings now */
     struct histogram latency;
     int64_t began_us, events, operations, grants;
     int64_t struck[STRUCK_COUNT];
@@ -165,7 +170,21 @@ void member_moment(struct member *member);
 /* The crash that it was to have, if any, now that nothing of it is with a server. */
 void member_crash_if_due(struct member *member);
 
+/* --- crowd_waits.c --- */
+/* A fault keeps it waiting, maybe one more; that one does no longer. */
+void member_wait_begins(struct member *member);
+void member_wait_ends(struct member *member);
+/* It waits for an order that is in a queue of ours; no longer. May be said again. */
+void order_queue_begins(struct order *order);
+void order_queue_ends(struct order *order);
+/* Of what we keep it waiting for: counts from here on; puts down what was not told yet, where that
+ * may matter. */
+void member_own_delay_begins(struct member *member);
+void member_own_delay_tell(struct member *member);
+
 /* --- crowd_orders.c --- */
+/* Does anybody wait for its answer? */
+bool order_is_waited_for(const struct order *order);
 enum fail member_listen(struct member *member, int server, struct failure *failure);
 void member_access(struct member *member, const struct command *command);
 void orders_drop(struct member *member); /* none is with a server */
@@ -178,7 +197,7 @@ void order_delay(struct order *order, void (*then)(struct crowd_timer *timer));
 /* A fault holds it back, maybe it is said again; nothing does any more, or nobody waits for it. */
 void order_hold_back(struct order *order);
 void order_let_on(struct order *order);
-void order_dequeue(const struct order *order);
+void order_dequeue(struct order *order);
 void order_free(struct order *order);
 /* The connection is reset, and what is on it lost; of struck (may be NULL) an event has told. */
 void wire_cut(struct member_wire *wire, const struct order *struck);
