@@ -95,6 +95,16 @@ def test_what_picklock_holds_up_itself_is_no_late_grant(tmp_path, is_stopped):
     assert max(event.get("amount", 0) for event in events if event.get("kind") == "wake") > 400000
 
 
+@pytest.mark.long("a minute: as of schemes, which is tested in C")
+def test_the_guarded_list_does_not_grow_without_end(picklock, tmp_path):
+    ran, found, _ = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", "--clients", 1, "--lease", "30s", "--think", "0ms",
+                           "--duration", "60s", "--history", "--out", tmp_path / "out")
+    [history] = (tmp_path / "out" / "latest" / "histories").glob("*.jsonl")
+    lengths = [event["says"] for event in map(json.loads, history.read_text().splitlines()) if event.get("kind") == "execute" and event.get("verb") == "RPUSH"]
+    assert len(lengths) > 1500 and 1000 <= max(lengths) <= 1001, lengths
+    assert found["no-lost-update"]["verdict"] == "holds", ran
+
+
 def test_nothing_happens_without_faults(picklock, tmp_path):
     """One client of each lock, so that not even a busy machine makes two of them meet."""
     ran, found, row = stress(picklock, tmp_path, of_scheme("set-nx-px-cad"), "--no-faults", "--locks", 4, "--lease", "30s", "--duration", "500ms")

@@ -74,6 +74,10 @@ struct stress_progress {
     int64_t ungranted, ungranted_since_us;
 };
 
+/* Entries of the guarded list: a section that finds more deletes it. A run may last, and one
+ * command more in so many sections is no load. */
+enum { STRESS_LIST_MAX = 1000 };
+
 /* Chances are per million of the thing that they strike; durations are drawn evenly from 0 .. 2 x
  * the mean. */
 struct stress_options {

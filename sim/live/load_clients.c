@@ -9,10 +9,7 @@
 
 #include "world/contract.h"
 
-enum {
-    CRASH_MOMENTS = 4,
-    LIST_MAX = 1000, /* entries; one command more in so many sections is no load */
-};
+enum { CRASH_MOMENTS = 4 };
 
 static void load_client_goes_on(struct load_client *load_client);
 static void pause_ends(struct load_timer *timer);
@@ -414,7 +411,7 @@ static void section_goes_on(struct load_client *load_client)
     enum load_client_place next = LOAD_RELEASES;
     if (stalls_after_grant(load_client))
         return;
-    if (was_done && load_client->place == LOAD_APPENDS && load_client->entries >= LIST_MAX)
+    if (was_done && load_client->place == LOAD_APPENDS && load_client->entries >= STRESS_LIST_MAX)
         next = LOAD_CUTS;
     else if (was_done && has_work(load_client))
         return;

@@ -2,7 +2,7 @@
  * release. See crowd.h.
  *
  *     thinks -> acquires -> [writes, fenced] -> reads the counter -> writes it + 1 -> appends to
- * the list -> releases -> thinks
+ * the list [-> cuts it, where it is long] -> releases -> thinks
  *
  * Stalls (its process is stopped) and crashes (it is killed) strike between these. */
 #include "worker/crowd_state.h"
@@ -19,7 +19,7 @@
 enum { RETRY_US = 1000, CRASH_MOMENTS = 12, NEVER = -1 };
 
 /* What a section does, in this order. */
-enum section_part { PART_FENCED, PART_READ, PART_WRITE, PART_APPEND, PART_NONE };
+enum section_part { PART_FENCED, PART_READ, PART_WRITE, PART_APPEND, PART_CUT, PART_NONE };
 
 /* --- its process --- */
 
@@ -352,6 +352,8 @@ static struct command command_of(const struct member *member, enum section_part 
         [PART_READ] = CHOICE_READ_COUNTER,
         [PART_WRITE] = CHOICE_WRITE_COUNTER,
     };
+    if (part == PART_CUT)
+        return (struct command){.verb = VERB_DEL, .key = KEY_LIST};
     if (part != PART_APPEND)
         return guarded_command(&member->guarded, kinds[part]);
     /* An id that no other section has. */
@@ -388,6 +390,9 @@ void member_accessed(struct member *member, const struct order *order)
     crowd_write(member->crowd, &event);
     if (member->place != MEMBER_HOLDS)
         return;
-    member->section = result == RESULT_DONE ? member->section + 1 : PART_NONE;
+    const bool is_long =
+        order->access.verb != VERB_RPUSH ||
+        (order->heard.kind == REPLY_INTEGER && order->heard.value >= STRESS_LIST_MAX);
+    member->section = result == RESULT_DONE && is_long ? member->section + 1 : PART_NONE;
     section_goes_on(member);
 }
