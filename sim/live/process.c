@@ -328,6 +328,19 @@ int64_t process_strangers(const struct process *process)
     return count;
 }
 
+/* What comes of a dial that we tell of only makes fewer of them. */
+bool process_has_only_ours(struct process *process)
+{
+    if (!process->pid || !process->reads)
+        return false;
+    const uint32_t accepted = atomic_load(&process->reads->accepted);
+    if (process->is_alone && accepted == process->alone_at)
+        return true;
+    process->is_alone = process_strangers(process) == 0;
+    process->alone_at = accepted;
+    return process->is_alone;
+}
+
 static enum fail become_ready(struct process *process, struct failure *failure)
 {
     if (process_await_ready(process, failure) ||

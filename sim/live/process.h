@@ -43,8 +43,10 @@ struct process {
     struct read_log *reads; /* in which order it reads; NULL: no shim, or no room for it */
     bool tells_peers;       /* its log does tell who connects: process_strangers() */
     int64_t strangers;      /* by its end */
-    char *settings;         /* as it was when it was ready: process_reset() */
-    int64_t calls; /* by then, and when that was compared last, of commands that change them */
+    bool is_alone;          /* there were none when it had accepted so many: */
+    uint32_t alone_at;
+    char *settings; /* as it was when it was ready: process_reset() */
+    int64_t calls;  /* by then, and when that was compared last, of commands that change them */
 };
 
 /* Starts it and waits until it is ready. From the main thread only: the kernel ties the death
@@ -80,6 +82,8 @@ void process_note_dial(struct process *process, int from);
 /* Connections that it has accepted from ports from which we began none, so far, or by its end: all
  * that have said anything to it are among them. -1: it does not tell. */
 int64_t process_strangers(const struct process *process);
+/* It tells, and there was none before whatever it has executed so far. Costs little. */
+bool process_has_only_ours(struct process *process);
 
 /* SIGSTOP, and SIGCONT (nothing when it is not stopped): waits until the system says that it stands
  * still, or goes on. While it stands still it must not be asked anything. FAIL_UNAVAILABLE: it has

@@ -45,6 +45,7 @@ struct read_log {
     /* Connections that it has accepted from that port (0: no TCP), less those that we have begun
      * from there: above 0, it has had one that is none of ours (process.h). */
     union port_counts strangers[READ_LOG_PORTS / READ_LOG_AT_ONCE];
+    _Atomic uint32_t accepted;    /* goes up behind each that is counted there */
     _Atomic uint32_t tells_dials; /* set by us, before it starts: */
     _Atomic uint32_t dialled;     /* so many so far, of which the first READ_LOG_DIALS are there */
     struct read_dial dials[READ_LOG_DIALS];

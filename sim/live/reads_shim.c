@@ -73,6 +73,7 @@ static void note(int descriptor, uint16_t port)
     if (!reads || descriptor < 0)
         return;
     (void)atomic_fetch_add(read_log_strangers(reads, port), 1);
+    (void)atomic_fetch_add(&reads->accepted, 1);
     if (descriptor >= DESCRIPTORS_MAX)
         return;
     accepted[descriptor].connection = ++connections;

@@ -304,6 +304,11 @@ void servers_set_clock(struct servers *servers, int64_t now_us)
     }
 }
 
+int64_t servers_clock_us(const struct servers *servers, int server)
+{
+    return clock_says_us(servers->rows[server].process.clock);
+}
+
 void servers_jump_clock(struct servers *servers, int number, int64_t amount_us)
 {
     const struct server *server = &servers->rows[number];

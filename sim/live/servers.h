@@ -123,6 +123,9 @@ redisContext *servers_control(const struct servers *servers, int server);
 /* Moves every steered clock to world time now_us. */
 void servers_set_clock(struct servers *servers, int64_t now_us);
 
+/* What the server's steered clock says. */
+int64_t servers_clock_us(const struct servers *servers, int server);
+
 /* The server's clock, and its replica's, jump: a promotion shall not be a clock jump too. */
 void servers_jump_clock(struct servers *servers, int server, int64_t amount_us);
 
@@ -228,6 +231,8 @@ void servers_end_process(struct servers *servers, struct process *process);
 /* Have all processes, those in reserve and those that have ended, too, had no connections but those
  * that were told of? FAIL_UNKNOWN: not so; FAIL_UNAVAILABLE: one does not tell. */
 enum fail servers_find_strangers(const struct servers *servers, struct failure *failure);
+/* As process_has_only_ours(). */
+bool servers_has_only_ours(struct servers *servers, int server);
 
 /* --- replica.c --- */
 

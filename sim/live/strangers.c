@@ -87,6 +87,11 @@ static int64_t strangers_elsewhere(const struct servers *servers)
     return is_untold && !count ? -1 : count;
 }
 
+bool servers_has_only_ours(struct servers *servers, int server)
+{
+    return process_has_only_ours(&servers->rows[server].process);
+}
+
 enum fail servers_find_strangers(const struct servers *servers, struct failure *failure)
 {
     if (servers->is_untold)

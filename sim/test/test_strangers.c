@@ -130,11 +130,15 @@ static void one_more_is_told(void **state)
     servers_note_dial(&servers, process->port, port_of(ours));
     ask(process);
     expect_none();
+    assert_true(servers_has_only_ours(&servers, 1));
     const int other = connect_from(0, process->port);
     ask(process);
     expect_stranger("somebody went past the proxy: server 2 has had 1 connection of which");
+    assert_false(servers_has_only_ours(&servers, 1));
+    assert_true(servers_has_only_ours(&servers, 0));
     servers_note_dial(&servers, process->port, port_of(other));
     expect_none();
+    assert_true(servers_has_only_ours(&servers, 1));
     (void)close(ours);
     (void)close(other);
 }

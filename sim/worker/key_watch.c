@@ -161,6 +161,31 @@ enum fail key_watch_before(struct key_watch *watch, redisContext *control,
     return FAIL_NONE;
 }
 
+/* What is left of it then, as a server counts: whole milliseconds, of both instants. False: it may
+ * be over. */
+static bool reckon_ttl(const struct key_watch *watch, int64_t clock_us, int64_t *ttl_us)
+{
+    const int64_t passed_ms = clock_us / GRANULE_US - watch->last_us / GRANULE_US;
+    *ttl_us = watch->last.ttl_us;
+    if (*ttl_us != TIME_NEVER)
+        *ttl_us -= passed_ms * GRANULE_US;
+    return *ttl_us > GRANULE_US;
+}
+
+enum fail key_watch_reckon(struct key_watch *watch, redisContext *control,
+                           const struct lock_key *key, int64_t clock_us, struct key_state *state,
+                           struct failure *failure)
+{
+    int64_t ttl_us = TIME_NEVER;
+    const bool is_known = watch->is_known && strcmp(watch->name, key->name) == 0;
+    if (!is_known || (watch->last.is_there && !reckon_ttl(watch, clock_us, &ttl_us)))
+        return key_watch_before(watch, control, key, clock_us, state, failure);
+    *state = watch->last;
+    state->ttl_us = ttl_us;
+    watch->has_expired = watch->is_past = false;
+    return FAIL_NONE;
+}
+
 enum fail key_watch_behind(struct key_watch *watch, redisContext *control,
                            const struct lock_key *key, int64_t now_us, struct key_state *state,
                            unsigned *writes, struct failure *failure)

@@ -4,7 +4,8 @@
  * All that workers send stops at the proxy, and is executed while this looks. So between two
  * executions the key can only expire, or be lost by a fault of ours: anything else came past the
  * proxy, and then nobody can be blamed for what follows. The server itself says which writes there
- * were (keyspace notifications), so one that leaves the key as it was is seen, too. */
+ * were (keyspace notifications), so one that leaves the key as it was is seen, too. Where nobody
+ * but us has come to the server, it need not be looked at before: key_watch_reckon(). */
 #ifndef PICKLOCK_WORKER_KEY_WATCH_H
 #define PICKLOCK_WORKER_KEY_WATCH_H
 
@@ -24,13 +25,20 @@ struct key_watch {
     bool is_known;           /* how the key was left: */
     char name[LOOK_KEY_MAX];
     struct key_state last;
-    int64_t last_us; /* world time */
+    int64_t last_us; /* by the clock that it is told of */
 };
 
 /* Before an execution: the key as it stands. control: the server's, borrowed. FAIL_UNKNOWN:
  * somebody changed it since the last one. */
 enum fail key_watch_before(struct key_watch *watch, redisContext *control,
                            const struct lock_key *key, int64_t now_us, struct key_state *state,
+                           struct failure *failure);
+
+/* The same, without a look where the state follows from how the key was left: nobody else has come
+ * to the server since, and its clock (clock_us here: that of the server) has not reached the end of
+ * the key. */
+enum fail key_watch_reckon(struct key_watch *watch, redisContext *control,
+                           const struct lock_key *key, int64_t clock_us, struct key_state *state,
                            struct failure *failure);
 
 /* Behind it: the key as it stands, and *writes: bits enum look_write. */

@@ -11,7 +11,7 @@
 struct watched_execution {
     redisContext *control;
     struct key_watch *watch;
-    int64_t now_us;
+    int64_t clock_us; /* the server's */
     struct key_state before, behind;
     unsigned writes;
 };
@@ -20,15 +20,18 @@ static enum fail look_before(struct workers *workers, int server,
                              struct watched_execution *execution, struct failure *failure)
 {
     struct session *session = workers->session;
+    struct servers *servers = session_servers(session);
     *execution = (struct watched_execution){.control = session_control(session, server),
                                             .watch = &workers->watches[server],
-                                            .now_us = session_now_us(session)};
+                                            .clock_us = servers_clock_us(servers, server)};
     /* A new process of the server begins with 0. */
     if (session_database(session) &&
         control_do(execution->control, failure, "SELECT %d", session_database(session)))
         return failure->code;
-    return key_watch_before(execution->watch, execution->control, &workers->key, execution->now_us,
-                            &execution->before, failure);
+    const bool is_alone = servers_has_only_ours(servers, server);
+    return (is_alone ? key_watch_reckon : key_watch_before)(execution->watch, execution->control,
+                                                            &workers->key, execution->clock_us,
+                                                            &execution->before, failure);
 }
 
 bool world_worker_is_past(const struct world *world)
@@ -51,8 +54,8 @@ static enum fail look_behind(struct workers *workers, const struct wire_message 
     if (wire->op == WORKER_ACQUIRE &&
         look_for_key(execution->control, workers->told, &workers->key, failure))
         return failure->code;
-    return key_watch_behind(execution->watch, execution->control, &workers->key, execution->now_us,
-                            &execution->behind, &execution->writes, failure);
+    return key_watch_behind(execution->watch, execution->control, &workers->key,
+                            execution->clock_us, &execution->behind, &execution->writes, failure);
 }
 
 static void note_attempt(struct worker_face *face, const struct wire_message *wire,
@@ -155,7 +158,7 @@ static enum fail serve_at(struct workers *workers, int server, struct served *se
         return failure->code;
     *served = (struct served){
         .client = wire->client, .server = server, .number = number_of(workers, wire)};
-    served->answer.from_us = served->answer.until_us = execution.now_us;
+    served->answer.from_us = served->answer.until_us = session_now_us(workers->session);
     tell_effects(workers, wire, names_lock(workers, wire), &execution, &served->answer);
     return FAIL_NONE;
 }
