@@ -21,9 +21,7 @@ static struct beginning beginning_of(struct session *session, int client)
     const struct time_page *page = worker_time(session->clients[client].worker)->page;
     struct beginning is = {.next_us = session_next_us(session, client),
                            .drawn = atomic_load(&page->drawn),
-                           .uuids = atomic_load(&page->uuids),
-                           .has_children =
-                               worker_has_living_children(session->clients[client].worker)};
+                           .uuids = atomic_load(&page->uuids)};
     for (const struct wire *wire = session->wires; wire; wire = wire->next)
         is.connections += wire->client == client && !wire->is_cut;
     return is;
@@ -32,8 +30,10 @@ static struct beginning beginning_of(struct session *session, int client)
 void session_note_beginnings(struct session *session)
 {
     for (int i = 0; i < session->options.clients; i++) {
-        session->clients[i].beginning = beginning_of(session, i);
-        session->clients[i].redials = 0;
+        struct worker_slot *slot = &session->clients[i];
+        slot->beginning = beginning_of(session, i);
+        slot->beginning.has_children = worker_has_living_children(slot->worker);
+        slot->redials = 0;
     }
 }
 

@@ -95,6 +95,7 @@ struct time_page {
     _Atomic int32_t pid; /* who follows it: the last program that was run in the worker's process */
     _Atomic int32_t is_answered;   /* its calls are answered from outside: no library is in it */
     _Atomic int32_t running;       /* threads */
+    _Atomic int32_t last_row;      /* none behind it has ever been taken */
     _Atomic uint32_t changes;      /* goes up with each beginning and end of a wait */
     uint64_t seed;                 /* of what the worker takes for random, */
     _Atomic uint64_t drawn, uuids; /* and how much of it was drawn */

@@ -65,6 +65,11 @@ void timekeeper_allow_port(struct timekeeper *timekeeper, int port)
 
 /* --- waking --- */
 
+static int last_row(const struct timekeeper *timekeeper)
+{
+    return atomic_load(&timekeeper->page->last_row);
+}
+
 /* Has it one that it has not taken? A thread that the kernel woke as we did may wait again before
  * our tick is there: then it goes on in a moment, and would see a time that is moved until then
  * before what is written to it behind that. */
@@ -125,7 +130,7 @@ static bool is_waiting(const struct time_thread *row)
 static bool wake_lookers(struct timekeeper *timekeeper)
 {
     bool is_none = true;
-    for (int i = 0; i < TIME_THREADS_MAX; i++) {
+    for (int i = 0; i <= last_row(timekeeper); i++) {
         if (!is_waiting(&timekeeper->page->threads[i]) || has_looked(timekeeper, i))
             continue;
         is_none = false;
@@ -139,7 +144,7 @@ static bool wake_lookers(struct timekeeper *timekeeper)
 static bool wake_next(struct timekeeper *timekeeper)
 {
     int next = -1;
-    for (int i = 0; i < TIME_THREADS_MAX; i++) {
+    for (int i = 0; i <= last_row(timekeeper); i++) {
         const struct time_thread *rows = timekeeper->page->threads;
         if (is_waiting(&rows[i]) && is_due(timekeeper, &rows[i]) &&
             (next < 0 || atomic_load(&rows[i].until_us) < atomic_load(&rows[next].until_us)))
@@ -184,7 +189,7 @@ bool timekeeper_is_at_rest(struct timekeeper *timekeeper)
 int64_t timekeeper_next_us(const struct timekeeper *timekeeper)
 {
     int64_t next_us = TIME_NEVER;
-    for (int i = 0; i < TIME_THREADS_MAX; i++) {
+    for (int i = 0; i <= last_row(timekeeper); i++) {
         const struct time_thread *row = &timekeeper->page->threads[i];
         const int64_t until_us = atomic_load(&row->until_us);
         if (atomic_load(&row->tid) && atomic_load(&row->wait) != TIME_RUNS && until_us < next_us)
@@ -239,7 +244,7 @@ const char *timekeeper_describe(const struct timekeeper *timekeeper, char *text,
 {
     size_t used = 0;
     (void)snprintf(text, size, "no thread follows its time");
-    for (int i = 0; i < TIME_THREADS_MAX; i++) {
+    for (int i = 0; i <= last_row(timekeeper); i++) {
         const struct time_thread *row = &timekeeper->page->threads[i];
         if (!atomic_load(&row->tid) || used + 2 >= size)
             continue;

@@ -242,13 +242,17 @@ static void take_lines(struct worker *worker, int stream)
     lines->used -= done;
 }
 
+/* READY: a pipe that gives less than there is room for has no more; its end comes by itself. */
+enum reading { READING_READY, READING_ALL };
+
 /* Reads what is there. */
-static void read_stream(struct worker *worker, int stream)
+static void read_stream(struct worker *worker, int stream, enum reading reading)
 {
     struct lines *lines = &worker->lines[stream];
     const int descriptor = stream == STREAM_OUT ? worker->launched.out : worker->launched.err;
     while (!worker->has_closed[stream]) {
-        ssize_t got = read(descriptor, lines->bytes + lines->used, PROTOCOL_LINE_MAX - lines->used);
+        const size_t room = PROTOCOL_LINE_MAX - lines->used;
+        const ssize_t got = read(descriptor, lines->bytes + lines->used, room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
@@ -257,6 +261,8 @@ static void read_stream(struct worker *worker, int stream)
         }
         lines->used += (size_t)got;
         take_lines(worker, stream);
+        if (reading == READING_READY && (size_t)got < room)
+            break;
     }
     if (!worker->has_closed[stream])
         return;
@@ -301,8 +307,8 @@ static void check_life(struct worker *worker)
     else if (waitpid(supervisor, &status, WNOHANG) != supervisor)
         return;
     worker->has_ended = true;
-    read_stream(worker, STREAM_OUT);
-    read_stream(worker, STREAM_ERR);
+    read_stream(worker, STREAM_OUT, READING_ALL);
+    read_stream(worker, STREAM_ERR, READING_ALL);
     describe_end(worker, status, &failure);
     tell_failure(worker, &failure);
 }
@@ -310,8 +316,8 @@ static void check_life(struct worker *worker)
 void worker_read(struct worker *worker)
 {
     timekeeper_hush(&worker->timekeeper);
-    read_stream(worker, STREAM_OUT);
-    read_stream(worker, STREAM_ERR);
+    read_stream(worker, STREAM_OUT, READING_ALL);
+    read_stream(worker, STREAM_ERR, READING_ALL);
     check_life(worker);
 }
 
@@ -326,7 +332,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
         timekeeper_hush(&worker->timekeeper);
         return;
     }
-    read_stream(worker, (int)stream);
+    read_stream(worker, (int)stream, READING_READY);
     if (worker->has_closed[stream])
         check_life(worker);
 }

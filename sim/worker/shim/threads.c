@@ -63,6 +63,9 @@ static struct time_thread *take_row(void)
     for (int i = 0; i < TIME_THREADS_MAX; i++) {
         int32_t none = 0;
         struct time_thread *row = &shim_page->threads[i];
+        int32_t last = atomic_load(&shim_page->last_row);
+        while (last < i && !atomic_compare_exchange_weak(&shim_page->last_row, &last, i))
+            ;
         if (!atomic_compare_exchange_strong(&row->tid, &none, tid))
             continue;
         atomic_store(&row->wait, TIME_RUNS);
