@@ -34,9 +34,33 @@ static void drain(struct time_thread *row, int tick)
     } while (got == (long)sizeof bytes);
 }
 
-/* One wait: 1 when it is worth a new look, -1 after a signal. rows has room for the tick behind. */
-static int wait_once(struct pollfd *rows, nfds_t count, int64_t until_us, uint64_t epoch,
-                     const sigset_t *mask)
+/* A look, and what was so before it. */
+struct looked {
+    uint64_t epoch;
+    int64_t timer_us;
+    int ready;
+};
+
+static struct looked look_first(struct pollfd *rows, nfds_t count, const sigset_t *mask)
+{
+    struct looked looked = {.epoch = atomic_load(&shim_page->epoch),
+                            .timer_us = shim_timers_next_us()};
+    looked.ready = look(rows, count, mask);
+    return looked;
+}
+
+/* What the kernel has shown need not be looked for again, where there is one thing to be waited for
+ * and nobody else to take it. */
+static bool is_sure(const struct pollfd *rows, nfds_t count)
+{
+    return count == 1 && rows->revents && shim_is_alone();
+}
+
+enum waited { WAITED_SIGNAL = -1, WAITED_LOOK_AGAIN, WAITED_READY };
+
+/* One wait. rows has room for the tick behind. */
+static enum waited wait_once(struct pollfd *rows, nfds_t count, int64_t until_us, uint64_t epoch,
+                             const sigset_t *mask)
 {
     struct time_thread *row = shim_thread();
     const int tick = shim_tick_open(row);
@@ -50,24 +74,33 @@ static int wait_once(struct pollfd *rows, nfds_t count, int64_t until_us, uint64
     if (ready > 0 && rows[count].revents)
         drain(row, tick);
     errno = error;
-    return ready < 0 ? -1 : 1;
+    if (ready < 0)
+        return WAITED_SIGNAL;
+    return is_sure(rows, count) ? WAITED_READY : WAITED_LOOK_AGAIN;
 }
 
-static int wait_in(struct pollfd *rows, nfds_t count, int64_t until_us, const sigset_t *mask)
+static int wait_behind(struct looked looked, struct pollfd *rows, nfds_t count, int64_t until_us,
+                       const sigset_t *mask)
 {
-    for (;;) {
-        const uint64_t epoch = atomic_load(&shim_page->epoch);
-        const int64_t timer_us = shim_timers_next_us();
-        const int ready = look(rows, count, mask);
-        if (ready != 0)
-            return ready;
+    for (;; looked = look_first(rows, count, mask)) {
+        if (looked.ready != 0)
+            return looked.ready;
         if (shim_now_us() >= until_us) {
             shim_has_not_waited();
             return 0;
         }
-        if (wait_once(rows, count, timer_us < until_us ? timer_us : until_us, epoch, mask) < 0)
-            return -1;
+        const int64_t end_us = looked.timer_us < until_us ? looked.timer_us : until_us;
+        const enum waited waited = wait_once(rows, count, end_us, looked.epoch, mask);
+        if (waited != WAITED_LOOK_AGAIN)
+            return waited;
     }
+}
+
+int shim_wait_for_one(const struct pollfd *wanted, int64_t (*until_us)(const struct pollfd *wanted))
+{
+    struct pollfd rows[2] = {*wanted};
+    const struct looked looked = look_first(rows, 1, NULL);
+    return looked.ready ? looked.ready : wait_behind(looked, rows, 1, until_us(wanted), NULL);
 }
 
 int shim_wait(struct pollfd *rows, nfds_t count, int64_t until_us, const sigset_t *mask)
@@ -77,7 +110,7 @@ int shim_wait(struct pollfd *rows, nfds_t count, int64_t until_us, const sigset_
         return -1;
     if (count)
         memcpy(more, rows, count * sizeof *rows);
-    const int ready = wait_in(more, count, until_us, mask);
+    const int ready = wait_behind(look_first(more, count, mask), more, count, until_us, mask);
     if (count)
         memcpy(rows, more, count * sizeof *rows);
     if (more != few)

@@ -29,6 +29,8 @@ bool shim_is_to_wait(const struct time_thread *row, int64_t until_us);
 /* The calling thread's row; makes it one. NULL: there are too many, and this one is not waited for.
  */
 struct time_thread *shim_thread(void);
+/* There is no thread but the calling one, and there was none. */
+bool shim_is_alone(void);
 /* The calling thread waits from now on; row may be NULL. */
 void shim_begin_wait(struct time_thread *row, enum time_wait wait, int64_t until_us,
                      uint64_t epoch);
@@ -84,6 +86,9 @@ void shim_timers_closed(int descriptor);
 /* Waits until one of them is ready (how many), until_us is over (0), or a signal comes (-1, errno).
  * mask may be NULL. */
 int shim_wait(struct pollfd *rows, nfds_t count, int64_t until_us, const sigset_t *mask);
+/* The same for one; until_us() is asked only where it is not ready at once. */
+int shim_wait_for_one(const struct pollfd *wanted,
+                      int64_t (*until_us)(const struct pollfd *wanted));
 
 /* --- sync.c --- */
 /* A thread that the program made begins, and ends: pthread_join() waits for that. */

@@ -140,12 +140,12 @@ int close(int descriptor)
 
 /* --- blocking --- */
 
-static int64_t socket_until(int descriptor, short events)
+static int64_t socket_until(const struct pollfd *wanted)
 {
     struct timeval limit = {0};
     socklen_t size = sizeof limit;
-    const int option = events & POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO;
-    if (getsockopt(descriptor, SOL_SOCKET, option, &limit, &size) != 0 ||
+    const int option = wanted->events & POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO;
+    if (getsockopt(wanted->fd, SOL_SOCKET, option, &limit, &size) != 0 ||
         (!limit.tv_sec && !limit.tv_usec))
         return TIME_NEVER;
     const struct timespec amount = {.tv_sec = limit.tv_sec, .tv_nsec = limit.tv_usec * 1000};
@@ -159,11 +159,8 @@ bool shim_wait_for(int descriptor, short events)
         return true;
     shim_has_waited(); /* or might have */
     const int kept = errno;
-    struct pollfd row = {.fd = descriptor, .events = events};
-    const struct timespec now = {0};
-    int ready = (int)syscall(SYS_ppoll, &row, 1, &now, NULL, (size_t)0);
-    if (ready == 0)
-        ready = shim_wait(&row, 1, socket_until(descriptor, events), NULL);
+    const struct pollfd row = {.fd = descriptor, .events = events};
+    const int ready = shim_wait_for_one(&row, socket_until);
     if (ready == 0)
         errno = EAGAIN;
     else if (ready > 0)

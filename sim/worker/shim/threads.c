@@ -27,6 +27,7 @@ static int ticks[TIME_THREADS_MAX]; /* 1 + the descriptor of a row's FIFO */
 static pthread_key_t ends;
 static _Thread_local struct time_thread *own;
 static _Thread_local bool has_ended;
+static _Atomic int rows_taken; /* so far */
 static _Atomic int being_born; /* threads that were made, and have no row yet */
 
 /* Out of the way of the program's own numbers. */
@@ -68,6 +69,7 @@ static struct time_thread *take_row(void)
             ;
         if (!atomic_compare_exchange_strong(&row->tid, &none, tid))
             continue;
+        atomic_fetch_add(&rows_taken, 1);
         atomic_store(&row->wait, TIME_RUNS);
         atomic_store(&row->until_us, TIME_NEVER);
         return row;
@@ -108,6 +110,11 @@ static void leave_row(void *row)
     atomic_store(&((struct time_thread *)row)->tid, 0);
     atomic_fetch_add(&shim_page->changes, 1);
     one_less();
+}
+
+bool shim_is_alone(void)
+{
+    return atomic_load(&rows_taken) <= 1 && !atomic_load(&being_born);
 }
 
 void shim_begin_wait(struct time_thread *row, enum time_wait wait, int64_t until_us, uint64_t epoch)
