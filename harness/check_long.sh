@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 part "setup"            harness/setup.sh build test browser opinion edn clang format package lintian
 part "clang"            make clang
 part "sanitizers"       make sanitised SANITISED_RUNS=300 SANITISED_SAMPLE=1 SANITISED_SKIPS=
-for turn in 1 2 3 4 5 6 7 8; do
+for turn in 1 2 3 4 5 6 7 8 9 10; do
     part "tests, turn $turn" make test PICKLOCK_TURN=$turn
 done
 part "asked: C steps"    env PICKLOCK_LONG=1 "${BUILD:-build}/test/test_asking"

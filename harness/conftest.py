@@ -230,9 +230,9 @@ def verdicts(row):
 
 # `make test` has its turn of the slow tests: one of TURNS, for other sources another one (PICKLOCK_TURN=drawn), or the one that PICKLOCK_TURN
 # names; that says, too, which part of the matrix is searched. All slow tests with PICKLOCK_TURN=all, and whenever pytest is called without
-# it. Slow is what computes for longer than 0.4 s, the slowest stand first.
+# it. Slow is what computes for longer than 0.6 s, the slowest stand first.
 SLOW = {line: at for at, line in enumerate((ROOT / "harness" / "slow_tests.txt").read_text().splitlines())}
-TURNS = 8
+TURNS = 10
 TURN = os.environ.get("PICKLOCK_TURN", "all")
 LONG = bool(os.environ.get("PICKLOCK_LONG"))  # `make check-long`
 

@@ -64,10 +64,10 @@ void member_own_delay_tell(struct member *member)
     const bool is_acquiring = member->place == MEMBER_ACQUIRES;
     count_own(member);
     event.amount_us = member->own.total_us - member->own.told_us;
-    if (is_acquiring ? 2 * (event.time_us - member->called_us) < lease_us
-                     : event.amount_us < lease_us / TOLD_PART)
-        return;
-    member->own.told_us += event.amount_us;
-    if (event.amount_us > 0)
+    const bool may_matter = is_acquiring ? 2 * (event.time_us - member->called_us) >= lease_us
+                                         : event.amount_us >= lease_us / TOLD_PART;
+    if (may_matter || is_acquiring) /* what its acquire waited delays nothing behind that */
+        member->own.told_us += event.amount_us;
+    if (may_matter && event.amount_us > 0)
         crowd_write(crowd, &event);
 }
