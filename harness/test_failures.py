@@ -102,8 +102,8 @@ def test_stress_concludes_nothing_from_an_answer_that_a_command_never_gives(pick
     with server() as port, subprocess.Popen([PICKLOCK, "proxy", "--upstream", f"127.0.0.1:{port}", "--rules", tmp_path / "rules"],
                                             stdout=subprocess.PIPE, text=True) as proxy:
         between = f"redis://127.0.0.1:{int(proxy.stdout.readline())}"
-        ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "3", "--no-faults", "--duration", "200ms", "--redis", between,
-                       "--out", tmp_path, "--json", "-")
+        ran = picklock("stress", "--scheme", "set-nx-px-cad", "--clients", "3", "--no-faults", "--think", "0ms", "--duration", "1s",
+                       "--redis", between, "--out", tmp_path, "--json", "-")
         proxy.terminate()
     assert ran.status == 2 and "with what that never answers" in str(ran.json["results"]), ran
     assert not [found for row in ran.json["results"] for found in row["properties"] if found["verdict"] == "violated"], ran
