@@ -79,7 +79,7 @@ ALLOWED = {
     "watchdog-guarded": {"untrue-answer": (UNANSWERED, OWN_LEFTOVER), "no-notice": (STALLS, STALLED)},
 }
 # Who judges its lease by a clock of its own is late by that clock, where that runs slow and something is delayed besides: so finds
-# `explore --fault client-drift+late-reply`, too. Only where the witness says that it does.
+# `explore --fault client-drift+late-reply`, too. Only where a witness of that cause says that it does.
 SLOW_CLOCK = {"redlock": {"late-grant"}, "watchdog-guarded": {"late-grant", "no-notice"}}
 SAYS_SLOW = "'s clock loses "
 LEFT_OUT = {"set-ifeq-delex": "needs a server that knows DELEX"}
@@ -154,7 +154,7 @@ def violations(profile, document):
 
 def is_allowed(profile, scheme, cause, document):
     if profile == "drift" and cause in SLOW_CLOCK.get(scheme, ()):
-        said = [line for row in document["results"] for p in row["properties"] for line in p.get("witness", ())]
+        said = [line for row in document["results"] for p in row["properties"] if p["cause"] == cause for line in p.get("witness", ())]
         return any(SAYS_SLOW in line for line in said)
     return profile in ALLOWED[scheme].get(cause, ((), ""))[0]
 

@@ -34,12 +34,36 @@ int64_t held_up_us(const struct held_up *held_up)
     return monotonic_us() - held_up->began_us - waited_us(held_up);
 }
 
-void own_delay_count(struct own_delay *own, const struct held_up *held_up, int64_t now_us,
-                     bool is_injected)
+void own_delay_count(struct own_delay *own, const struct injected_wait *wait,
+                     const struct held_up *held_up, int64_t now_us)
 {
     const int64_t held_us = held_up_us(held_up);
-    if (!is_injected)
+    if (!wait->reasons)
         own->total_us += own->queued ? now_us - own->since_us : held_us - own->held_us;
     own->since_us = now_us;
     own->held_us = held_us;
+}
+
+void own_delay_begins(struct own_delay *own, const struct injected_wait *wait,
+                      const struct held_up *held_up, int64_t now_us)
+{
+    own_delay_count(own, wait, held_up, now_us);
+    own->total_us = own->told_us = 0;
+}
+
+void own_delay_wait_begins(struct own_delay *own, struct injected_wait *wait,
+                           const struct held_up *held_up, int64_t now_us)
+{
+    own_delay_count(own, wait, held_up, now_us);
+    injected_wait_begins(wait, now_us);
+}
+
+void own_delay_wait_ends(struct own_delay *own, struct injected_wait *wait,
+                         const struct held_up *held_up, int64_t now_us, int64_t rings_late_us)
+{
+    const int64_t lasted_us = now_us - wait->since_us;
+    own_delay_count(own, wait, held_up, now_us);
+    injected_wait_ends(wait, now_us);
+    if (!wait->reasons)
+        own->total_us += rings_late_us < lasted_us ? rings_late_us : lasted_us;
 }

@@ -6,7 +6,8 @@
 #ifndef PICKLOCK_LIVE_HELD_UP_H
 #define PICKLOCK_LIVE_HELD_UP_H
 
-#include <stdbool.h>
+#include "live/injected_wait.h"
+
 #include <stdint.h>
 #include <uv.h>
 
@@ -33,9 +34,18 @@ struct own_delay {
     int64_t told_us; /* of that, in the history */
 };
 
-/* Counts up to now, before queued changes, or whether a fault keeps it waiting: what that does at
- * the same time is the fault's. What waits in a queue of ours does so all the time. */
-void own_delay_count(struct own_delay *own, const struct held_up *held_up, int64_t now_us,
-                     bool is_injected);
+/* Up to now. What a fault keeps waiting at the same time is the fault's. What waits in a queue of
+ * ours does so all the time. */
+void own_delay_count(struct own_delay *own, const struct injected_wait *wait,
+                     const struct held_up *held_up, int64_t now_us);
+/* It calls acquire: counts from here on. */
+void own_delay_begins(struct own_delay *own, const struct injected_wait *wait,
+                      const struct held_up *held_up, int64_t now_us);
+/* A fault keeps it waiting, maybe one more; that one does no longer. Where the timer that ends it
+ * rang late, the rest of it is ours. */
+void own_delay_wait_begins(struct own_delay *own, struct injected_wait *wait,
+                           const struct held_up *held_up, int64_t now_us);
+void own_delay_wait_ends(struct own_delay *own, struct injected_wait *wait,
+                         const struct held_up *held_up, int64_t now_us, int64_t rings_late_us);
 
 #endif

@@ -9,15 +9,14 @@ enum { ON_ITS_WAY_US = 100000 }; /* at most: whoever has it may be stopped */
 static void count_own(struct load_client *load_client)
 {
     const struct stress *stress = load_client->stress;
-    own_delay_count(&load_client->own, &stress->held_up, stress_now_us(stress),
-                    load_client->wait.reasons > 0);
+    own_delay_count(&load_client->own, &load_client->wait, &stress->held_up, stress_now_us(stress));
 }
 
 void load_own_delay_begins(struct load_client *load_client)
 {
-    struct own_delay *own = &load_client->own;
-    count_own(load_client);
-    own->total_us = own->told_us = 0;
+    const struct stress *stress = load_client->stress;
+    own_delay_begins(&load_client->own, &load_client->wait, &stress->held_up,
+                     stress_now_us(stress));
 }
 
 static int64_t own_delay_us(struct load_client *load_client)
@@ -73,20 +72,16 @@ bool load_request_may_be_heard(struct load_request *request)
 
 void load_wait_begins(struct load_client *load_client)
 {
-    count_own(load_client);
-    injected_wait_begins(&load_client->wait, stress_now_us(load_client->stress));
+    const struct stress *stress = load_client->stress;
+    own_delay_wait_begins(&load_client->own, &load_client->wait, &stress->held_up,
+                          stress_now_us(stress));
 }
 
-/* Where the timer that ends it rang late, the rest of it is ours. */
 void load_wait_ends(struct load_client *load_client)
 {
     const struct stress *stress = load_client->stress;
-    const int64_t now_us = stress_now_us(stress), lasted_us = now_us - load_client->wait.since_us;
-    count_own(load_client);
-    injected_wait_ends(&load_client->wait, now_us);
-    if (!load_client->wait.reasons)
-        load_client->own.total_us +=
-            stress->rings_late_us < lasted_us ? stress->rings_late_us : lasted_us;
+    own_delay_wait_ends(&load_client->own, &load_client->wait, &stress->held_up,
+                        stress_now_us(stress), stress->rings_late_us);
 }
 
 void load_request_hold_back(struct load_request *request)

@@ -390,9 +390,8 @@ void member_accessed(struct member *member, const struct order *order)
     crowd_write(member->crowd, &event);
     if (member->place != MEMBER_HOLDS)
         return;
-    const bool is_long =
-        order->access.verb != VERB_RPUSH ||
-        (order->heard.kind == REPLY_INTEGER && order->heard.value >= STRESS_LIST_MAX);
-    member->section = result == RESULT_DONE && is_long ? member->section + 1 : PART_NONE;
+    const bool is_over = order->access.verb == VERB_RPUSH && (order->heard.kind != REPLY_INTEGER ||
+                                                              order->heard.value < STRESS_LIST_MAX);
+    member->section = result == RESULT_DONE && !is_over ? member->section + 1 : PART_NONE;
     section_goes_on(member);
 }

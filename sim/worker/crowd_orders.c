@@ -104,7 +104,6 @@ void order_free(struct order *order)
     struct crowd_queue *queue = &crowd->queues[order->server];
     timers_remove(&crowd->timers, &order->delay.timer);
     order_let_on(order);
-    order_queue_ends(order);
     order_dequeue(order);
     if (queue->running == order)
         queue->running = NULL;

@@ -10,26 +10,23 @@ enum { TOLD_PART = 40 }; /* of a lease: less is told with what comes next */
 static void count_own(struct member *member)
 {
     const struct crowd *crowd = member->crowd;
-    if (crowd->is_closing) /* its loop is gone */
-        return;
-    own_delay_count(&member->own, &crowd->held_up, crowd_now_us(crowd), member->wait.reasons > 0);
+    if (!crowd->is_closing) /* else its loop may be gone */
+        own_delay_count(&member->own, &member->wait, &crowd->held_up, crowd_now_us(crowd));
 }
 
 void member_wait_begins(struct member *member)
 {
-    count_own(member);
-    injected_wait_begins(&member->wait, crowd_now_us(member->crowd));
+    const struct crowd *crowd = member->crowd;
+    if (!crowd->is_closing)
+        own_delay_wait_begins(&member->own, &member->wait, &crowd->held_up, crowd_now_us(crowd));
 }
 
-/* Where the timer that ends it rang late, the rest of it is ours. */
 void member_wait_ends(struct member *member)
 {
     const struct crowd *crowd = member->crowd;
-    const int64_t now_us = crowd_now_us(crowd), lasted_us = now_us - member->wait.since_us;
-    count_own(member);
-    injected_wait_ends(&member->wait, now_us);
-    if (!member->wait.reasons)
-        member->own.total_us += crowd->rings_late_us < lasted_us ? crowd->rings_late_us : lasted_us;
+    if (!crowd->is_closing)
+        own_delay_wait_ends(&member->own, &member->wait, &crowd->held_up, crowd_now_us(crowd),
+                            crowd->rings_late_us);
 }
 
 void order_queue_begins(struct order *order)
@@ -52,8 +49,8 @@ void order_queue_ends(struct order *order)
 
 void member_own_delay_begins(struct member *member)
 {
-    count_own(member);
-    member->own.total_us = member->own.told_us = 0;
+    const struct crowd *crowd = member->crowd;
+    own_delay_begins(&member->own, &member->wait, &crowd->held_up, crowd_now_us(crowd));
 }
 
 void member_own_delay_tell(struct member *member)
